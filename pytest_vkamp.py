@@ -1,7 +1,7 @@
 """The pytest plugin of vkamp: tests on every device, golden shaders, check mode. See docs/testing.md.
 
-It lies beside the package because pytest loads it in every session of an environment that has vkamp: nothing of vkamp
-(nor numpy) is imported before a test asks for it.
+It is beside the package because pytest loads it in every session of an environment with vkamp: it imports neither vkamp
+nor numpy before a test uses them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["accelerator_names"]
 _OPTION = "--vkamp-accelerators"
 _FIXTURE = "accelerator"
 _CHECK_VARIABLE = "VKAMP_CHECK"
-#: Lines of a list in the closing summary, unless more are asked for with -v.
+#: The number of lines of a list in the closing summary without -v.
 _MAX_LINES = 10
 
 _MARKERS = (
@@ -43,11 +43,11 @@ class _Name(str):
 
 @dataclass
 class _Session:
-    """What a process of the test session knows."""
+    """The state of a process of the test session."""
 
     names: tuple[str, ...] | None = None
     absent: list[str] | None = None
-    #: Tests that no accelerator of the session is for, with the names in their marks.
+    #: Tests without a suitable accelerator in the session, with the names in their marks.
     left_out: dict[str, str] = field(default_factory=dict)
     #: Lines about the accelerators.
     devices: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class _Session:
     golden: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     #: Test files of which some tests were deselected.
     incomplete: set[str] = field(default_factory=set)
-    # What the reports of the tests say:
+    # From the reports of the tests:
     not_run: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     ran: set[str] = field(default_factory=set)
     passed: set[str] = field(default_factory=set)
@@ -65,7 +65,7 @@ class _Session:
 
 @dataclass
 class _Notes:
-    """What a test's report says for the closing summary."""
+    """The part of a test's report for the closing summary."""
 
     not_run: str = ""
     used: list[str] = field(default_factory=list)
@@ -81,7 +81,7 @@ def _session(config: pytest.Config) -> _Session:
 
 
 def _is_worker(config: pytest.Config) -> bool:
-    """Whether this process runs tests for another, which shows what comes of them (pytest-xdist)."""
+    """Whether this process runs tests for another one, which shows the results (pytest-xdist)."""
     return hasattr(config, "workerinput")
 
 
@@ -144,7 +144,7 @@ def _chosen(config: pytest.Config) -> list[str]:
         return named
     from vkamp.testing import devices
 
-    # Named ones go first, and must be there.
+    # Named accelerators come first, and must exist.
     found = [*named, *devices.further(named)]
     return found if "reference" in found else [*found, "reference"]
 
@@ -162,14 +162,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     config = metafunc.config
     if _is_worker(config) and _absent(config):
-        # Another process shows it; a usage error would not get there.
+        # Another process shows it; it would not receive a usage error.
         raise pytest.Collector.CollectError(_absence(config))
     names = [_Name(name) for name in _names_for(metafunc.definition, config)]
     metafunc.parametrize(_FIXTURE, names, indirect=True, scope="session")
 
 
 def _takes_accelerator(metafunc: pytest.Metafunc) -> bool:
-    """Whether a test takes this plugin's fixture, and not one of its own or one that is parametrised already."""
+    """Whether a test uses this plugin's fixture, and not a fixture of the same name or one that is already
+    parametrised."""
     if _FIXTURE not in metafunc.fixturenames or _FIXTURE in _parametrised(metafunc.definition):
         return False
     definitions = metafunc._arg2fixturedefs.get(_FIXTURE, ())
@@ -210,7 +211,7 @@ def _check_marks(metafunc: pytest.Metafunc) -> None:
 
 
 def _names_for(node: pytest.Item, config: pytest.Config) -> list[str]:
-    """The session's accelerators that a test is for."""
+    """The session's accelerators on which a test runs."""
     names = list(accelerator_names(config))
     mark = node.get_closest_marker("vkamp_accelerators")
     if mark is None:
@@ -222,10 +223,10 @@ def _names_for(node: pytest.Item, config: pytest.Config) -> list[str]:
 
 
 def _standing_for(word: str, names: list[str]) -> list[str]:
-    """Those of the names that a word in a mark means, by themselves or by the devices behind them."""
+    """The names that a word in a mark selects, by the name itself or by its device."""
     if word == "drivers":
         return [name for name in names if name != "reference"]
-    # The engine behind an @ does not change which device it is.
+    # The engine after an @ does not change the device.
     same = [name for name in names if word.lower() in (name.lower(), name.lower().partition("@")[0])]
     if same:
         return same
@@ -244,7 +245,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         else:
             _skip_where_it_cannot_run(item)
     if left_out:
-        # Left out, not skipped: who chose the session's accelerators chose that.
+        # The test is deselected, not skipped: it follows from the choice of the session's accelerators.
         config.hook.pytest_deselected(items=left_out)
         gone = set(left_out)
         items[:] = [item for item in items if item not in gone]
@@ -329,7 +330,7 @@ def _was_chosen(config: pytest.Config) -> bool:
 
 
 def _note_golden(session: pytest.Session) -> None:
-    """Notes the test files whose golden shaders can all be used."""
+    """Records the test files whose golden shaders can all be used."""
     known = _session(session.config)
     for item in session.items:
         if "golden_shader" not in getattr(item, "fixturenames", ()) or str(item.path) in known.incomplete:
@@ -368,7 +369,7 @@ def accelerator(request: pytest.FixtureRequest) -> amp.accelerator:
 
 @pytest.fixture
 def accelerator_view(accelerator: amp.accelerator) -> Iterator[amp.accelerator_view]:
-    """The default view of `accelerator`; what a test left pending on it is ended after the test."""
+    """The default view of `accelerator`; work that a test left pending is finished after the test."""
     view = accelerator.default_view
     yield view
     view.wait()
@@ -427,7 +428,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _about_failure(name: str, error: BaseException) -> list[str]:
-    """Where a test failed, and what is known of that driver."""
+    """The accelerator on which a test failed, and the known faults of its driver."""
     from vkamp.errors import UnsupportedFeatureError
     from vkamp.testing import devices
 
@@ -445,7 +446,7 @@ def _about_failure(name: str, error: BaseException) -> list[str]:
 
 
 class _Closing:
-    """Takes what the tests report and tells it at the end; of the process that shows it."""
+    """Collects the reports of the tests and prints a summary at the end, in the process that shows the results."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -472,7 +473,7 @@ class _Closing:
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         told = getattr(node, "workeroutput", {}).get("vkamp")
         if told is not None:
-            # All workers collect the same.
+            # All workers collect the same tests.
             self.has_workers = True
             self.session.left_out.update(told["left_out"])
             self.session.devices, self.session.golden = told["devices"], told["golden"]
@@ -519,7 +520,7 @@ def _lines_of_not_run(session: _Session, most: int | None) -> list[str]:
 
 
 def _listed(title: str, rows: Iterable[str], most: int | None) -> list[str]:
-    """A list with a title, if there is anything in it; no more lines than ``most``."""
+    """A list with a title, unless it is empty; at most ``most`` lines."""
     shown = [f"  {row}" for row in rows]
     if most is not None and len(shown) > most:
         shown[most:] = [f"  and {len(shown) - most} more (-v lists them)"]

@@ -24,11 +24,11 @@ FAR = np.float32(1e30)
 
 
 @amp.kernel(precise=True)
-def diagonal(t_idx, ways, turn):
-    """Computes the tile of the diagonal in row and column ``turn``."""
+def diagonal(t_idx, ways, pivot):
+    """Computes the tile of the diagonal in row and column ``pivot``."""
     own = amp.tile_static((SIDE, SIDE), amp.float32)
     r, c = t_idx.local
-    place = amp.index(turn * SIDE + r, turn * SIDE + c)
+    place = amp.index(pivot * SIDE + r, pivot * SIDE + c)
     own[r, c] = ways[place]
     for k in range(SIDE):
         t_idx.barrier.wait_with_tile_static_memory_fence()
@@ -39,51 +39,51 @@ def diagonal(t_idx, ways, turn):
 
 
 @amp.kernel(precise=True)
-def row_and_column(t_idx, ways, turn):
-    """Tile (0, j) of the domain is tile (turn, j) of the ways, and (1, j) is (j, turn)."""
+def row_and_column(t_idx, ways, pivot):
+    """Tile (0, j) of the domain is tile (pivot, j) of the ways, and (1, j) is (j, pivot)."""
     middle = amp.tile_static((SIDE, SIDE), amp.float32)
     own = amp.tile_static((SIDE, SIDE), amp.float32)
     r, c = t_idx.local
     is_column = t_idx.tile[0] == 1
     other = t_idx.tile[1]
-    top = (other if is_column else turn) * SIDE
-    left = (turn if is_column else other) * SIDE
+    top = (other if is_column else pivot) * SIDE
+    left = (pivot if is_column else other) * SIDE
     place = amp.index(top + r, left + c)
-    middle[r, c] = ways[turn * SIDE + r, turn * SIDE + c]
+    middle[r, c] = ways[pivot * SIDE + r, pivot * SIDE + c]
     own[r, c] = ways[place]
     for k in range(SIDE):
         t_idx.barrier.wait_with_tile_static_memory_fence()
         through = own[r, k] + middle[k, c] if is_column else middle[r, k] + own[k, c]
         t_idx.barrier.wait_with_tile_static_memory_fence()
         own[r, c] = min(own[r, c], through)
-    if other != turn:
+    if other != pivot:
         ways[place] = own[r, c]
 
 
 @amp.kernel(precise=True)
-def rest(t_idx, ways, turn):
+def rest(t_idx, ways, pivot):
     """Processes all tiles except those of the row and the column."""
     across = amp.tile_static((SIDE, SIDE), amp.float32)
     down = amp.tile_static((SIDE, SIDE), amp.float32)
     r, c = t_idx.local
-    across[r, c] = ways[t_idx.global_[0], turn * SIDE + c]
-    down[r, c] = ways[turn * SIDE + r, t_idx.global_[1]]
+    across[r, c] = ways[t_idx.global_[0], pivot * SIDE + c]
+    down[r, c] = ways[pivot * SIDE + r, t_idx.global_[1]]
     t_idx.barrier.wait_with_tile_static_memory_fence()
     shortest = ways[t_idx]
     for k in range(SIDE):
         shortest = min(shortest, across[r, k] + down[k, c])
-    if t_idx.tile[0] != turn and t_idx.tile[1] != turn:
+    if t_idx.tile[0] != pivot and t_idx.tile[1] != pivot:
         ways[t_idx] = shortest
 
 
 def shortest_ways(view: amp.accelerator_view, ways: amp.array) -> None:
     """Replaces each direct distance by the shortest one, in place; both extents are multiples of SIDE."""
     count = ways.extent[0] // SIDE
-    for turn in range(count):
-        amp.parallel_for_each(view, amp.extent(SIDE, SIDE).tile(SIDE, SIDE), diagonal, ways, turn)
+    for pivot in range(count):
+        amp.parallel_for_each(view, amp.extent(SIDE, SIDE).tile(SIDE, SIDE), diagonal, ways, pivot)
         cross = amp.extent(2 * SIDE, count * SIDE).tile(SIDE, SIDE)
-        amp.parallel_for_each(view, cross, row_and_column, ways, turn)
-        amp.parallel_for_each(view, ways.extent.tile(SIDE, SIDE), rest, ways, turn)
+        amp.parallel_for_each(view, cross, row_and_column, ways, pivot)
+        amp.parallel_for_each(view, ways.extent.tile(SIDE, SIDE), rest, ways, pivot)
 
 
 def country(count: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:

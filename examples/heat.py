@@ -19,34 +19,34 @@ from numpy.typing import NDArray
 import vkamp as amp
 
 #: Steps in a launch, and the halo that they use up.
-TURNS = 4
+STEPS = 4
 SIDE = 16
 #: The points of a tile that are valid after all steps.
-CORE = SIDE - 2 * TURNS
+CORE = SIDE - 2 * STEPS
 
 
 @amp.kernel(precise=True)
 def spread(t_idx, plate, result, rate):
-    """TURNS steps. A tile of SIDE x SIDE threads computes CORE x CORE points; tiles overlap."""
+    """Computes STEPS steps. A tile of SIDE x SIDE threads computes CORE x CORE points; tiles overlap."""
     heat = amp.tile_static((2, SIDE, SIDE), amp.float32)
     rows, columns = plate.extent
-    y = t_idx.tile[0] * CORE + t_idx.local[0] - TURNS
-    x = t_idx.tile[1] * CORE + t_idx.local[1] - TURNS
+    y = t_idx.tile[0] * CORE + t_idx.local[0] - STEPS
+    x = t_idx.tile[1] * CORE + t_idx.local[1] - STEPS
     r, c = t_idx.local
     is_on_plate = y >= 0 and y < rows and x >= 0 and x < columns
     is_held = not is_on_plate or y == 0 or y == rows - 1 or x == 0 or x == columns - 1
     heat[0, r, c] = plate[y, x] if is_on_plate else 0.0
-    for turn in amp.static_range(TURNS):
-        now = turn % 2
+    for step in amp.static_range(STEPS):
+        now = step % 2
         t_idx.barrier.wait_with_tile_static_memory_fence()
         own = heat[now, r, c]
         if r > 0 and r < SIDE - 1 and c > 0 and c < SIDE - 1 and not is_held:
             around = heat[now, r - 1, c] + heat[now, r + 1, c] + heat[now, r, c - 1] + heat[now, r, c + 1]
             own = own + rate * (around - 4.0 * own)
         heat[1 - now, r, c] = own
-    is_core = r >= TURNS and r < SIDE - TURNS and c >= TURNS and c < SIDE - TURNS
+    is_core = r >= STEPS and r < SIDE - STEPS and c >= STEPS and c < SIDE - STEPS
     if is_core and is_on_plate:
-        result[y, x] = heat[TURNS % 2, r, c]
+        result[y, x] = heat[STEPS % 2, r, c]
 
 
 def spread_with_numpy(plate: NDArray[np.float32], rate: float, steps: int) -> NDArray[np.float32]:
@@ -71,7 +71,7 @@ def heated(size: int) -> NDArray[np.float32]:
 
 def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Result:
     raw, rate = heated(options.size), 0.2
-    launches = -(-options.steps // TURNS)
+    launches = -(-options.steps // STEPS)
     now = amp.array(amp.array_view(raw), accelerator_view=view)
     result = amp.array(now.extent, amp.float32, accelerator_view=view)
     tiles = -(-options.size // CORE)
@@ -80,16 +80,16 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
     def four() -> None:
         amp.parallel_for_each(view, domain, spread, now, result, rate)
 
-    work = TURNS * raw.size
-    gallery.timed(view, f"{TURNS} steps of {options.size} x {options.size} points", four, work, "G points/s")
+    work = STEPS * raw.size
+    gallery.timed(view, f"{STEPS} steps of {options.size} x {options.size} points", four, work, "G points/s")
     pictures, titles = [gallery.coloured(raw, "inferno", 0, 1)], ["start"]
     for launch in range(1, launches + 1):
         four()
         now, result = result, now
         if launch in (max(1, launches // 10), launches):
             pictures.append(gallery.coloured(np.asarray(now), "inferno", 0, 1))
-            titles.append(f"after {launch * TURNS} steps")
-    expected = spread_with_numpy(raw, rate, launches * TURNS)
+            titles.append(f"after {launch * STEPS} steps")
+    expected = spread_with_numpy(raw, rate, launches * STEPS)
     checks = [("temperatures", gallery.difference(now, expected), 1e-6)]
     return gallery.Result(checks, [gallery.side_by_side(pictures, titles)])
 

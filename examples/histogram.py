@@ -31,8 +31,8 @@ def count(t_idx, channel, bins):
     own[local] = 0
     t_idx.barrier.wait_with_tile_static_memory_fence()
     start = t_idx.tile[0] * TILE * ROW + local
-    for turn in range(ROW):
-        at = start + turn * TILE
+    for load in range(ROW):
+        at = start + load * TILE
         if at < channel.extent[0]:
             amp.atomic_fetch_add(own[channel[at]], 1)
     t_idx.barrier.wait_with_tile_static_memory_fence()

@@ -46,8 +46,8 @@ def add_up(t_idx, pixels, colours, sums, count):
     local = t_idx.local[0]
     own[local // 4, local % 4] = 0
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    for turn in range(ROW):
-        at = (t_idx.tile[0] * ROW + turn) * TILE + local
+    for load in range(ROW):
+        at = (t_idx.tile[0] * ROW + load) * TILE + local
         if at < pixels.extent[0]:
             pixel = pixels[at]
             colour = nearest(pixel, colours, count)

@@ -96,11 +96,11 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
     expected = pull_with_numpy(raw.astype(np.float64))
     checks = [("first pull, of the greatest", gallery.difference(found, expected) / np.abs(expected).max(), 1e-4)]
     places = [raw]
-    for turn in range(options.steps):
-        if turn:
+    for number in range(options.steps):
+        if number:
             amp.parallel_for_each(view, tiles, accelerate, bodies, velocities, step)
         amp.parallel_for_each(view, bodies.extent, move, bodies, velocities, step)
-        if turn + 1 in (options.steps // 2, options.steps):
+        if number + 1 in (options.steps // 2, options.steps):
             places.append(np.asarray(bodies))
     pictures = [gallery.chart(lambda axes, p=p: _stars(axes, p), 380, 320) for p in places]
     titles = ["start", *(f"after {n} steps" for n in (options.steps // 2, options.steps))][: len(places)]

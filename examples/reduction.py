@@ -48,8 +48,8 @@ def halves(t_idx, values, sums, *, loads: amp.constant):
     local = t_idx.local[0]
     start = t_idx.tile[0] * TILE * loads + local
     total = 0.0
-    for turn in range(loads):
-        at = start + turn * TILE
+    for load in range(loads):
+        at = start + load * TILE
         if at < values.extent[0]:
             total += values[at]
     partial[local] = total

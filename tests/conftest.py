@@ -1,4 +1,4 @@
-"""What the project's own tests need beside its pytest plugin (docs/testing.md)."""
+"""What the project's tests need in addition to its pytest plugin (docs/testing.md)."""
 
 from __future__ import annotations
 

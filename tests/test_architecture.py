@@ -77,8 +77,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "sim",
     },
     PUBLIC: CORE,
-    **{library: {PUBLIC} for library in LIBRARIES - {"algorithms"}},
-    "algorithms": {PUBLIC, "tile"},
+    **{library: {PUBLIC} for library in LIBRARIES - {"algorithms", "rng"}},
+    # Of dispatch, what repeats calls.
+    "algorithms": {PUBLIC, "tile", "tracebacks", "dispatch"},
+    "rng": {PUBLIC, "algorithms", "tracebacks"},
     "testing": CORE | LIBRARIES | {PUBLIC},
     "cli": CORE | LIBRARIES | {PUBLIC, "testing"},
     "__main__": {"cli"},
@@ -154,7 +156,7 @@ def called_name(call: ast.Call) -> str:
 
 
 def room_of(dotted: str) -> str | None:
-    """The room that an absolute name lies in; None outside the package."""
+    """The room of an absolute name; None outside the package."""
     package, _, rest = dotted.partition(".")
     if package != "vkamp":
         return None
@@ -227,6 +229,22 @@ def test_only_tests_of_tools_import_them() -> None:
     assert [place for place in TESTS_OF_TOOLS if not any(path.startswith(place) for path in importing)] == []
 
 
+#: An import statement, also one of a program in a string or on a page.
+IMPORT_STATEMENT = re.compile(r"^[ >]*(?:from|import) (?:[^\n(]*\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+def test_nobody_imports_a_module_of_tests() -> None:
+    """What several files share is in a module without the prefix; a program of a test may import its own module."""
+    wrong = []
+    for path in (p for folder in ("tests", "tools", "docs", "vkamp") for p in (ROOT / folder).rglob("*.*")):
+        if path.suffix in (".py", ".md"):
+            for statement in IMPORT_STATEMENT.findall(path.read_text(encoding="utf-8")):
+                names = set(re.findall(r"\btest_\w+", statement))
+                if names and path.stem not in names:
+                    wrong.append(f"{path.relative_to(ROOT).as_posix()}: {statement.strip()}")
+    assert wrong == []
+
+
 def test_table_and_imports_have_no_cycle() -> None:
     graphlib.TopologicalSorter(MAY_IMPORT).prepare()
     graphlib.TopologicalSorter({room: set(others) for room, others in room_imports().items()}).prepare()
@@ -269,7 +287,7 @@ LAZY_IMPORTS = {
     ("vkamp.cli", "vkamp.cli.app"): "the command's libraries are an extra, which may be missing",
     ("vkamp.dispatch", "vkamp.dispatch.launch"): "import vkamp loads no compiler: 30 ms",
     ("vkamp.dispatch.capturing", "vkamp.dispatch.graph_launches"): "as the launch",
-    ("vkamp.dispatch.launch", "vkamp.dispatch.on_demand"): "check mode and inspect come with the compiler: 250 ms",
+    ("vkamp.dispatch.running", "vkamp.dispatch.on_demand"): "check mode and inspect come with the compiler: 250 ms",
     ("vkamp.dispatch.reference_controls", "vkamp.sim"): "only the reference accelerator runs the IR in Python: 60 ms",
     ("vkamp.dispatch.shader_overrides", "vkamp.dispatch.override_files"): "few programs have edited shaders: 10 ms",
     ("vkamp.edit.active", "vkamp.edit.store"): "few programs have edited shaders: 3 ms",
@@ -310,7 +328,7 @@ def test_modules_import_in_no_circle() -> None:
 
 
 def private_uses(module: Module) -> Iterator[tuple[ast.Attribute, str]]:
-    """Accesses to `_names` of objects other than the module's own `self`."""
+    """Accesses to `_names` of objects other than `self`."""
     for node in ast.walk(module.tree):
         if not isinstance(node, ast.Attribute) or not re.fullmatch(r"_[^_].*", node.attr):
             continue

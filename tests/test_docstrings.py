@@ -17,7 +17,7 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(amp.__path__, "
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """The package's own public names, and the public members of its classes."""
+    """The package's public names, and the public members of its classes."""
     for name in amp.__all__:
         thing = getattr(amp, name)
         if not getattr(thing, "__module__", "vkamp").startswith("vkamp"):

@@ -1,4 +1,4 @@
-"""Kernels keep nothing alive: what a closure captured goes with the closure."""
+"""Kernels keep nothing alive: what a closure captured is freed with the closure."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ RIGHT = [4, 2, 0, 10, 8, 6, 16, 14, 12, 22, 20, 18]
 
 
 def run(tmp_path: Path, **changes: str | None) -> str:
-    """What the program prints in a process of its own; it must end by itself, with nothing on standard error."""
+    """The output of the program in a separate process; it must end normally, with nothing on standard error."""
     environment = {**os.environ, "VKAMP_ACCELERATOR": "swiftshader", "VKAMP_CACHE_DIR": str(tmp_path / "cache")}
     for name, value in changes.items():
         environment.pop(name, None)
@@ -56,7 +56,7 @@ def run(tmp_path: Path, **changes: str | None) -> str:
 
 
 def script(path: Path, text: str) -> str:
-    """A program that stands in for glslangValidator."""
+    """A program that replaces glslangValidator."""
     path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     path.chmod(0o755)
     return str(path)

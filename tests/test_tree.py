@@ -1,4 +1,4 @@
-"""What no text file of the tree may hold."""
+"""What no text file of the tree may contain."""
 
 from __future__ import annotations
 

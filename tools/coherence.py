@@ -49,7 +49,7 @@ def _combine(idx, target, source, value):  # type: ignore[no-untyped-def]
 
 
 def in_whole_pages(values: Values) -> Values:
-    """The same in memory that begins where a device may take it for its own."""
+    """The same in memory with the alignment at which a device can import it."""
     memory = np.empty(values.nbytes + 2 * _PAGE, np.uint8)
     start = -memory.ctypes.data % _PAGE
     placed: Values = memory[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
@@ -75,7 +75,7 @@ class Sequence:
             self.root = amp.array_view(amp.extent(ROWS, COLUMNS), amp.int32)
             amp.copy(self.raw, self.root)
         self.views: list[tuple[amp.array_view, Values]] = []
-        #: Captures, with what a replay adds to which elements.
+        #: Captures, with the changes of a replay to the elements.
         self.graphs: list[tuple[amp.Graph, list[tuple[Values, int]]]] = []
         for _ in range(3):
             self.add_view()
@@ -162,7 +162,7 @@ class Sequence:
         shown += shown.dtype.type(value)
 
     def launch_part(self, view: amp.array_view, shown: Values) -> None:
-        """A launch that writes only some of what it captures."""
+        """A launch that writes only some of its captured containers."""
         value = shown.dtype.type(self.value())
         size = [int(self.rng.integers(1, n + 1)) for n in shown.shape]
         amp.parallel_for_each(self.place(), amp.extent(size), _fill1, view, value)
@@ -267,7 +267,7 @@ class Sequence:
         np.testing.assert_array_equal(got, shown)
 
     def together(self, view: amp.array_view, shown: Values) -> None:
-        """Several threads at once, on disjoint elements and any device."""
+        """Several threads simultaneously, on disjoint elements and any device."""
         chosen = [(view, shown)]
         for other, also in self.views:
             if len(chosen) < 3 and not any(np.shares_memory(also, one) for _, one in chosen):
@@ -367,7 +367,7 @@ def _run_share(share: tuple[int, int, str, int]) -> list[str]:
 
 
 def main() -> int:
-    """Runs the sequences and says which differ."""
+    """Runs the sequences and reports those that differ."""
     parser = argparse.ArgumentParser(prog="tools/coherence", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=1000, help="sequences (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="the first one's seed (default %(default)s)")

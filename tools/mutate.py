@@ -36,7 +36,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("emit", "lower", "front", "check", "ir", "pipeline")
 
-#: The tests that look at a room first of all; whatever is left of tests/ follows.
+#: The tests of each room, which run first; the rest of tests/ follows.
 FIRST = {
     "emit": ("tests/emit", "tests/types", "tests/kernel_language", "tests/outputs"),
     "lower": ("tests/lower", "tests/kernel_language", "tests/corpus", "tests/outputs"),
@@ -45,7 +45,7 @@ FIRST = {
     "ir": ("tests/ir", "tests/emit", "tests/kernel_language", "tests/outputs"),
     "pipeline": ("tests/pipeline", "tests/emit", "tests/check_mode", "tests/kernel_language"),
 }
-#: Tests of the tree and of the tools say nothing about the compiler.
+#: Tests of the tree and of the tools do not test the compiler.
 LEFT_OUT = ("tests/tools", "tests/test_tree.py")
 NEEDED = (
     "vkamp", "pytest_vkamp.py", "tests", "tools", "examples", "docs", "shaders", "pyproject.toml",
@@ -67,7 +67,7 @@ _SAYS_NOTHING = (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.Assert)
 
 @dataclass(frozen=True)
 class Mutant:
-    """One planted fault: ``new`` stands for the text of a node."""
+    """One planted fault: ``new`` replaces the text of a node."""
 
     path: str
     line: int

@@ -1,4 +1,4 @@
-"""How far the functions of precise_math are off on a device, in units of the last place.
+"""The errors of the functions of precise_math on a device, in units of the last place.
 
     tools/env python tools/ulp.py [--points 1000000] [--accelerators swiftshader,llvmpipe] [--seed 1] [NAME...]
 
@@ -156,14 +156,14 @@ def _references(row: BuiltinRow, args: list[NDArray[Any]]) -> NDArray[np.float64
 
 
 def _distance(result: NDArray[Any], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-    """In ulps of the wanted value; infinite where infinities, NaN or signs of zeros differ."""
+    """In ulps of the expected value; infinite where infinities, NaN or signs of zeros differ."""
     with np.errstate(all="ignore"):
         rounded = wanted.astype(np.float32)
         unit = np.exp2(np.maximum(np.frexp(wanted)[1], -125) - 24.0)
         distance = np.abs(result.astype(np.float64) - wanted) / unit
         special = ~(np.isfinite(result) & np.isfinite(rounded))
         same = (result == rounded) | (np.isnan(result) & np.isnan(rounded))
-        # Beyond the largest float an infinity is as good as it gets.
+        # Beyond the largest float, infinity is the best result.
         same |= np.isinf(result) & (np.abs(wanted) > 3.4028234e38) & (np.sign(result) == np.sign(wanted))
         distance = np.where(special, np.where(same, 0.0, np.inf), distance)
         is_zero = (result == 0) & (wanted == 0)
@@ -179,7 +179,7 @@ def _flushed(args: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 @lru_cache(maxsize=1)
 def _questions(name: str, points: int, seed: int) -> tuple[list[NDArray[Any]], NDArray[np.float64]]:
-    """Arguments and what is right there: the same for every device."""
+    """Arguments and the expected results, the same for every device."""
     row = functions()[name]
     args = arguments(name, row, points, seed)
     return args, _references(row, args)

@@ -48,7 +48,7 @@ _UNIT = {"asin", "acos", "atanh", "erfinv", "probit"}
 
 
 def _half_turns(function: Callable[[Any], Any], x: Any) -> Any:
-    """A circular function of pi times x, by its value at the part of x that is left within half a turn."""
+    """A circular function of pi times x, by its value at x reduced to half a period."""
     pi = Wide(np.arctan2(Wide(0), Wide(-1)))
     rest = np.fmod(x, 2.0)
     nearest = np.rint(rest * 2)
@@ -98,12 +98,12 @@ def _random(rng: np.random.Generator, name: str, points: int) -> Doubles:
     """A third of all bit patterns, the others from the function's own range."""
     low, high = (-30.0, 0.0) if name in _UNIT else _RANGES.get(name, (-20.0, 20.0))
     anywhere = rng.integers(0, 2**64, points // 3, np.uint64).view(np.float64)
-    # numpy's functions tell signaling NaN from others.
+    # numpy's functions distinguish signaling NaN from others.
     anywhere[np.isnan(anywhere)] = np.nan
     count = points - points // 3
     size = np.exp2(rng.uniform(low, high, count))
     if name in _UNIT:
-        # Evenly too, as the exponents say little of what is near 1.
+        # Also evenly distributed values, since exponents give few values near 1.
         size[: count // 2] = rng.uniform(0, 1, count // 2)
     return np.concatenate([anywhere, size * rng.choice([-1, 1], count)])
 
@@ -165,14 +165,14 @@ def _references(name: str, row: BuiltinRow, args: list[NDArray[Any]]) -> NDArray
 
 
 def _distance(result: NDArray[Any], wanted: NDArray[np.longdouble]) -> NDArray[np.float64]:
-    """In ulps of the wanted value; infinite where infinities, NaN or signs of zeros differ."""
+    """In ulps of the expected value; infinite where infinities, NaN or signs of zeros differ."""
     with np.errstate(all="ignore"):
         rounded = wanted.astype(np.float64)
         unit = np.exp2((np.maximum(np.frexp(wanted)[1], -1021) - 53).astype(Wide))
         distance = (np.abs(result.astype(Wide) - wanted) / unit).astype(np.float64)
         special = ~(np.isfinite(result) & np.isfinite(rounded))
         same = (result == rounded) | (np.isnan(result) & np.isnan(rounded))
-        # Beyond the largest double an infinity is as good as it gets.
+        # Beyond the largest double, infinity is the best result.
         same |= (
             np.isinf(result) & (np.abs(wanted) > Wide(1.7976931348623157e308)) & (np.sign(result) == np.sign(rounded))
         )
@@ -189,7 +189,7 @@ def _flushed(args: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
 @lru_cache(maxsize=1)
 def _questions(name: str, points: int, seed: int) -> tuple[list[NDArray[Any]], NDArray[np.longdouble]]:
-    """Arguments and what is right there: the same for every device."""
+    """Arguments and the expected results, the same for every device."""
     row = functions()[name]
     args = arguments(name, row, points, seed)
     return args, _references(name, row, args)

@@ -26,7 +26,7 @@ VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT
 _REPORT = re.compile(r"\b(VUID-[\w-]+|SYNC-HAZARD-[\w-]+|UNASSIGNED-[\w-]+)")
 
 #: A test with two dispatches of one command buffer, the second of which reads what the first writes, and no barrier
-#: between them. It runs as the others do, so that it also shows that reports get out of pytest's processes.
+#: between them. It runs as the other tests, and so also shows that reports leave pytest's processes.
 _HAZARD = """
 import kp, numpy as np, vkamp as amp
 from vkamp import spirv
@@ -48,12 +48,12 @@ void main() { to[0] = from[0] + more; }
         sequence.record(kp.OpAlgoDispatch(algorithm, push))
     sequence.eval()
 """
-#: On all cores, and without taking what the layers print for a test's output.
+#: On all cores, and without treating the output of the layers as output of a test.
 _PYTEST = (sys.executable, "-m", "pytest", "-s", "-q", "-n", "auto", "--dist", "worksteal")
 
 
 def reports(output: str) -> Counter[str]:
-    """What the layers reported, by kind."""
+    """The reports of the layers, by kind."""
     return Counter(_REPORT.findall(output))
 
 

@@ -5,10 +5,12 @@ runs it on a GPU of any vendor, or on a CPU driver.
 """
 
 import difflib as _difflib
-from typing import NoReturn as _NoReturn
+from typing import Any as _Any
 
 from numpy import (
     bool_,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -57,6 +59,7 @@ from vkamp.errors import (
     UnsupportedFeatureError,
 )
 from vkamp.findings import Finding, Report
+from vkamp.ir.types import BFLOAT16 as _BFLOAT16
 from vkamp.lang.access import (
     access_type,
     access_type_auto,
@@ -84,6 +87,8 @@ from vkamp.lang.device import (
     atomic_fetch_or,
     atomic_fetch_sub,
     atomic_fetch_xor,
+    atomic_load,
+    atomic_store,
     constant,
     direct3d,
     fast_math,
@@ -95,12 +100,14 @@ from vkamp.lang.device import (
     static_range,
     sub_borrow,
     tdiv,
+    tile_scope,
     tile_static,
     tile_static_memory_fence,
     trem,
     uniform,
 )
 from vkamp.lang.index_space import extent, index, tiled_extent, tiled_index
+from vkamp.lang.indirect import indirect
 from vkamp.lang.kernel import func, kernel, set_inspector
 from vkamp.lang.structs import struct
 from vkamp.lang.subgroup_functions import subgroup
@@ -198,10 +205,14 @@ __all__ = [
     "atomic_fetch_or",
     "atomic_fetch_sub",
     "atomic_fetch_xor",
+    "atomic_load",
+    "atomic_store",
     "bool_",
     "capture",
     "check",
     "completion_future",
+    "complex64",
+    "complex128",
     "constant",
     "copy",
     "copy_async",
@@ -227,6 +238,7 @@ __all__ = [
     "func",
     "global_memory_fence",
     "index",
+    "indirect",
     "int2",
     "int3",
     "int4",
@@ -258,6 +270,7 @@ __all__ = [
     "subgroup",
     "target",
     "tdiv",
+    "tile_scope",
     "tile_static",
     "tile_static_memory_fence",
     "tiled_extent",
@@ -295,8 +308,13 @@ def _elsewhere(name: str) -> str:
 
 
 @_entry_point
-def __getattr__(name: str) -> _NoReturn:
-    """AMP's normalised types are known by name and refused."""
+def __getattr__(name: str) -> _Any:
+    """``bfloat16``, a class of the package ml_dtypes; AMP's normalised types are known by name and refused."""
+    if name == "bfloat16":
+        try:
+            return _BFLOAT16.dtype.type
+        except UnsupportedFeatureError as error:
+            raise _RefusedNameError(str(error)) from None
     kind, size = name.rstrip("234").rstrip("_"), name[-1:]
     if kind in ("norm", "unorm") and name in (kind, *(f"{kind}{mark}{n}" for mark in ("", "_") for n in "234")):
         instead = f"float{size}" if size.isdigit() else "float32"

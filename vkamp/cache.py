@@ -28,7 +28,7 @@ _USE_RESOLUTION = 3600.0
 _ABANDONED = 3600.0
 #: An eviction leaves this part of the bound, so that the next entries need none.
 _REST = 0.8
-#: After so many entries of its own a process looks what others have added: a look takes 2 us for each entry there.
+#: After this many new entries, a process reads which entries others have added, which takes 2 us for each entry.
 _LOOK = 256
 
 

@@ -108,7 +108,8 @@ MESSAGES: dict[str, Message] = {
         "return a value at the end of every path through the function",
     ),
     "VKA212": Message(
-        "`{text}` is {what}, which a function cannot return", "return numbers, indices, structs or tuples of them"
+        "`{text}` is {what}, which a function cannot return",
+        "return numbers, indices, structs, whole private arrays, or tuples of them",
     ),
     "VKA213": Message("a kernel cannot return a value", "store the result in a container: `{advice}`"),
     "VKA216": Message(
@@ -128,7 +129,7 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA220": Message("`{text}` takes no keyword arguments", "pass its arguments by position"),
     "VKA221": Message("the argument of `{name}` must be the barrier", "write `amp.{name}(t_idx.barrier)`"),
-    "VKA222": Message("the arguments do not fit `{name}`: {reason}", "call it as `{definition}`"),
+    "VKA222": Message("the arguments do not fit `{name}`: {reason}", "{advice}"),
     "VKA223": Message("`{text}` returns no value", "call it on its own line"),
     "VKA224": Message(
         "`{name}` is assigned after the function `{function}` captured its value",
@@ -201,7 +202,7 @@ MESSAGES: dict[str, Message] = {
         "the tuple `{name}` contains {what}",
         "a tuple variable can contain numbers only; assign the other things to variables",
     ),
-    "VKA332": Message("short vectors cannot be ordered", "compare their components: `{left}.x {op} ...`"),
+    "VKA332": Message("{what} cannot be ordered", "compare their {parts}: `{example} {op} ...`"),
     "VKA333": Message("`{text}` is {given}, which does not convert to {type}: the lengths differ", "{advice}"),
     "VKA334": Message(
         "`{text}` is {what}", "choose between vectors of one type; `amp.float3(a)` makes a vector from a number"
@@ -276,6 +277,10 @@ MESSAGES: dict[str, Message] = {
         "this {name} array has {size} bytes; the limit is {limit}", "make it smaller, or use a container"
     ),
     "VKA411": Message("`{name}` cannot update `{text}`, {what}", "use a separate tile_static array for it"),
+    "VKA412": Message(
+        "`{name}` is used after the `{scope}` that declares it, and its memory may belong to another array",
+        "declare it before the scope, or move this line into the scope",
+    ),
     # -- 5xx: tiles
     "VKA501": Message(
         "`{text}` needs tiles, but the domain of this launch has none",
@@ -366,6 +371,10 @@ MESSAGES: dict[str, Message] = {
     "VKA631": Message(
         "{element} is written here by the threads {first} and {second} without synchronization: a race",
         "let each thread write a separate element, or use an atomic",
+    ),
+    "VKA632": Message(
+        "{name} may have the memory of {other}, which threads may still use: no barrier waits for them in between",
+        "wait at the end of the scope of {other}: `{barrier}`",
     ),
     "VKA640": Message(
         "this barrier has no effect: no thread accesses {memory} memory {where}",

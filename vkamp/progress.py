@@ -1,5 +1,5 @@
-"""What takes long, told to whoever shows it: compilations and checks say that they go on, and a reporter that the front
-door sets shows those that last.  Without one, or while nobody looks, nothing is done at all.
+"""Progress of long operations: compilations and checks report that they run, and a reporter that the public entry
+points set shows those that last. Without a reporter this does nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Reporter(Protocol):
     """Who shows what goes on; none of its methods raises anything."""
 
     def is_wanted(self) -> bool:
-        """Whether anybody looks; asked before everything that may last."""
+        """Whether progress is shown; called before every operation that may last."""
 
     def prepare(self) -> None:
-        """Whatever takes time before the first :meth:`show`."""
+        """Called before the first :meth:`show` for preparations that take time."""
 
     def show(self) -> None:
         """Shows :func:`current`, and goes on until :meth:`end`."""
@@ -49,7 +49,7 @@ class Activity:
         return items
 
 
-#: What goes on where nobody looks.
+#: The operation while no progress is shown.
 NOTHING = Activity()
 
 
@@ -74,7 +74,7 @@ class _Shown(Activity):
                 elif len(_state.running) == 1:
                     _state.wait()
         except BaseException:
-            # Interrupted before the statement's body: nobody else would end it.
+            # It was interrupted before the body of the statement, so nothing else would end it.
             self._leave()
             raise
         return self
@@ -129,7 +129,7 @@ class _State:
         mine, reporter = threading.current_thread(), self.reporter
         if reporter is None:
             return
-        # Without the lock: whoever ends meanwhile does not wait for it.
+        # Without the lock, so that operations that end in the meantime do not wait for it.
         reporter.prepare()
         with self.lock:
             if self.timer is mine:
@@ -170,9 +170,8 @@ def set_reporter(reporter: Reporter | None) -> None:
 
 
 def activity(text: str, *, at_once: bool = False) -> Activity:
-    """Something that may last, for a ``with`` statement: ``text`` says what it is.
-
-    ``at_once``: it is known to last, and no other thread runs meanwhile, so it is shown as it begins.
+    """An operation that may last, for a ``with`` statement; ``text`` describes it. ``at_once``: it is known to last,
+    and no other thread runs in the meantime, so it is shown from the beginning.
     """
     reporter = _state.reporter
     if reporter is None or not reporter.is_wanted():
@@ -187,7 +186,7 @@ def current() -> str:
 
 
 def hide() -> None:
-    """Somebody else is about to write to the terminal: what goes on now is not shown any more."""
+    """Other output is about to be written to the terminal: the current operations are no longer shown."""
     if _state.running:
         with _state.lock:
             _state.is_hidden = bool(_state.running)

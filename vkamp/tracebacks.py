@@ -25,13 +25,13 @@ _PACKAGE = __name__.partition(".")[0]
 #: Modules whose frames come between two frames of the package.
 _BETWEEN = ("contextlib", "functools")
 _RAISE = dis.opmap["RAISE_VARARGS"]
-#: Where code lies that is neither the package's nor the user's.
+#: The folders of code that belongs neither to the package nor to the user.
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 #: The code of functions that do nothing but call a function of the user's.
 _FORWARDING: set[CodeType] = set()
 #: Set on an error that an entry point has already trimmed.
 _TRIMMED = "_vkamp_trimmed"
-#: Methods that raise nothing of their own, or that Python calls at a wrong time to be wrapped.
+#: Methods that raise no errors themselves, or that Python calls at times when they cannot be wrapped.
 _UNTOUCHED = frozenset(
     ("__class_getitem__", "__del__", "__getattribute__", "__hash__", "__init_subclass__", "__repr__", "__str__")
 )

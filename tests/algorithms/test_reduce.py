@@ -8,19 +8,9 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.algorithms.inputs import AFFINE, affine, composed, numbers
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy
-
-AFFINE = np.dtype([("factor", np.int32), ("offset", np.int32)])
-
-
-@amp.func
-def composed(first, second):
-    """The composition of two affine functions: associative, and not commutative."""
-    found = first.copy()
-    found.factor = second.factor * first.factor
-    found.offset = second.factor * first.offset + second.offset
-    return found
 
 
 @amp.func
@@ -31,17 +21,6 @@ def square(x):
 @amp.func
 def is_large(x):
     return x > 50
-
-
-def numbers(n, dtype=np.int32):
-    return np.random.default_rng(n).integers(0 if np.dtype(dtype).kind == "u" else -100, 100, n).astype(dtype)
-
-
-def affine(n):
-    random = np.random.default_rng(n)
-    raw = np.zeros(n, AFFINE)
-    raw["factor"], raw["offset"] = random.choice([-1, 1], n), random.integers(-9, 9, n)
-    return raw
 
 
 def test_sizes(accelerator_view, form, sizes):
@@ -97,6 +76,29 @@ def test_inputs(accelerator_view, form):
     assert both == (flat**2).sum()
 
 
+def test_operators_that_return_an_operand(accelerator_view, form, sizes):
+    """The largest key with its value: what is returned is a value, not the element itself."""
+    for n in sizes:
+        raw = affine(n)
+        raw["factor"] = np.random.default_rng(n).permutation(n)
+        best = raw[np.maximum.accumulate(raw["factor"]).searchsorted(n - 1)]
+
+        def largest(x, y):
+            return x if x.factor > y.factor else y
+
+        assert alg.reduce(raw, largest, accelerator_view=accelerator_view).item() == best.item(), n
+        upto = np.asarray(alg.scan(raw, largest, accelerator_view=accelerator_view))
+        np.testing.assert_array_equal(upto["factor"], np.maximum.accumulate(raw["factor"]))
+        pairs = lazy.zip(raw["factor"].copy(), raw["offset"].copy())
+        assert alg.reduce(pairs, lambda x, y: x, accelerator_view=accelerator_view).item() == raw[0].item()
+    keys = np.arange(300, dtype=np.int32) // 7
+    raw = affine(300)
+    _, found = alg.reduce_by_key(keys, raw, lambda x, y: y, accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(np.asarray(found), raw[np.append(np.flatnonzero(np.diff(keys)), 299)])
+    found = alg.segmented_reduce(raw, 100, lambda x, y: x, accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(np.asarray(found), raw[::100])
+
+
 def test_nan(accelerator_view, form):
     raw = np.arange(600, dtype=np.float32)
     raw[417] = np.nan
@@ -146,15 +148,15 @@ SHAPES = [(7,), (5, 9), (3, 4, 5), (1, 6), (6, 1), (700, 3), (3, 700)]
 def test_along_an_axis(accelerator_view, form, shape):
     raw = numbers(int(np.prod(shape))).reshape(shape)
     for axis in range(-len(shape), len(shape)):
-        for keepdims in (False, True):
-            options = {"axis": axis, "keepdims": keepdims}
-            for function, of_numpy in ((alg.sum, np.sum), (alg.min, np.min), (alg.max, np.max)):
-                found = np.asarray(function(raw, **options, accelerator_view=accelerator_view))
-                expected = np.atleast_1d(of_numpy(raw, **options))
-                assert found.dtype == expected.dtype
-                np.testing.assert_array_equal(found, expected)
-            found = np.asarray(alg.mean(raw, **options, accelerator_view=accelerator_view))
-            np.testing.assert_allclose(found, np.atleast_1d(raw.mean(**options)), rtol=1e-5, atol=1e-5)
+        options = {"axis": axis, "keepdims": axis < 0}
+        # Of each axis by both of its names, with and without keepdims.
+        for function, of_numpy in ((alg.sum, np.sum), (alg.min, np.min) if axis % 2 else (alg.max, np.max)):
+            found = np.asarray(function(raw, **options, accelerator_view=accelerator_view))
+            expected = np.atleast_1d(of_numpy(raw, **options))
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+        found = np.asarray(alg.mean(raw, **options, accelerator_view=accelerator_view))
+        np.testing.assert_allclose(found, np.atleast_1d(raw.mean(**options)), rtol=1e-5, atol=1e-5)
     large = alg.count_if(raw[::-1], is_large, axis=0, accelerator_view=accelerator_view)
     np.testing.assert_array_equal(np.asarray(large), np.atleast_1d((raw > 50).sum(0)))
 

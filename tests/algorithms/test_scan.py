@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.algorithms.test_reduce import affine, composed, numbers
+from tests.algorithms.inputs import affine, composed, numbers
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional
 
@@ -49,7 +49,7 @@ def test_out(accelerator_view, form):
     every_third = amp.array(amp.extent(15000), np.int32, np.zeros(15000, np.int32), accelerator_view=accelerator_view)
     alg.scan(raw, out=amp.array_view(every_third)[1::3])
     np.testing.assert_array_equal(np.asarray(every_third)[1::3], np.cumsum(raw))
-    with pytest.raises(amp.AmpError, match=r"out has extent\(4\), the result extent\(5000\)"):
+    with pytest.raises(amp.AmpError, match=r"out has extent\(4\), but the result has extent\(5000\)"):
         alg.scan(raw, out=np.zeros(4, np.int32))
 
 

@@ -6,53 +6,33 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.algorithms.inputs import TYPES, descending_order, numbers_of
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional
 
-TYPES = [
-    np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, np.float32, np.int64, np.uint64,
-    np.float64,
-]  # fmt: skip
 PAIR = np.dtype([("a", np.int32), ("b", np.float32)])
 
 
-def numbers_of(dtype, n):
-    random = np.random.default_rng(n)
-    if np.dtype(dtype).kind == "f":
-        raw = (random.standard_normal(n) * 100).astype(dtype)
-        raw[::7], raw[::11], raw[n // 3] = 0, -0.0, -np.inf
-        raw[n // 2] = np.nan
-        return raw
-    info = np.iinfo(dtype)
-    raw = random.integers(info.min, info.max, n, dtype, endpoint=True)
-    raw[::3] = 5
-    return raw
-
-
-def descending_order(raw):
-    if raw.dtype.kind != "f":
-        return sorted(range(raw.size), key=lambda i: -int(raw[i]))
-    return sorted(range(raw.size), key=lambda i: (not np.isnan(raw[i]), 0 if np.isnan(raw[i]) else -float(raw[i])))
-
-
-@pytest.fixture(params=[1, 2, 33, 2311])
-def n(request, accelerator_view):
-    is_reference = accelerator_view.accelerator.device_path == "reference"
-    return min(request.param, 130) if is_reference else request.param
+@pytest.fixture
+def many(accelerator_view):
+    return 130 if accelerator_view.accelerator.device_path == "reference" else 2311
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-def test_types(accelerator_view, dtype, n):
-    raw = numbers_of(dtype, n)
-    order = np.argsort(raw, kind="stable")
-    np.testing.assert_array_equal(np.asarray(alg.argsort(raw, accelerator_view=accelerator_view)), order)
-    # Bit for bit, so that zeros keep their signs.
-    assert np.asarray(alg.sort(raw, accelerator_view=accelerator_view)).tobytes() == raw[order].tobytes()
-    found = alg.argsort(raw, descending=True, accelerator_view=accelerator_view)
-    np.testing.assert_array_equal(np.asarray(found), descending_order(raw))
+def test_types(accelerator_view, dtype, many):
+    for n in (2, many):
+        raw = numbers_of(dtype, n)
+        order = np.argsort(raw, kind="stable")
+        np.testing.assert_array_equal(np.asarray(alg.argsort(raw, accelerator_view=accelerator_view)), order)
+        # Bit for bit, so that zeros keep their signs.
+        assert np.asarray(alg.sort(raw, accelerator_view=accelerator_view)).tobytes() == raw[order].tobytes()
+        found = alg.argsort(raw, descending=True, accelerator_view=accelerator_view)
+        np.testing.assert_array_equal(np.asarray(found), descending_order(raw))
 
 
-def test_comparisons_and_keys(accelerator_view, n):
+@pytest.mark.parametrize("size", ["two", "many"])
+def test_comparisons_and_keys(accelerator_view, size, many):
+    n = 2 if size == "two" else many
     raw = np.random.default_rng(n).integers(0, 50, n).astype(np.int32)
 
     def order(**options):

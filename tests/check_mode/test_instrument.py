@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.emit.programs import PROGRAMS
-from tests.emit.test_golden import validate
+from tests.emit.validation import validate
 from vkamp import spirv
 from vkamp.check.instrument import REPORT, Instrumented, instrument
 from vkamp.ir.nodes import UniformAssert, walk_statements

@@ -29,7 +29,7 @@ Found = set[tuple[str, frozenset[int]]]
 
 
 def with_lines(kernel: nodes.Kernel) -> nodes.Kernel:
-    """The kernel with a line of its own for every node."""
+    """The kernel with a separate line for every node."""
     lines = itertools.count(1)
 
     def change(node: nodes.Node) -> nodes.Node:

@@ -1,4 +1,4 @@
-"""Reports and the switch: what they hold, what a checked launch leaves behind, and what cannot be looked at."""
+"""Reports and the switch: their contents, the state after a checked launch, and what cannot be checked."""
 
 # The kernels are Python that only vkamp reads.
 # mypy: disable-error-code=no-untyped-def

@@ -1,18 +1,19 @@
-"""Programs in a project of their own, and the command run on them."""
+"""Programs in a separate project, and the command run on them."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import vkamp
+from tests.cli.forking import Commands
 
 PACKAGE = Path(vkamp.__file__).parents[1]
+COMMANDS = Commands()
 
 PROGRAM = '''"""A program with two kernels."""
 
@@ -93,18 +94,23 @@ class Project:
         return self.folder / "shaders" / "prog" / "tile_sums.2x4.float32_2d-float32_2d.comp"
 
     def vkamp(self, *args: str, cwd: Path | None = None, **variables: str) -> Done:
-        """Runs the command in the folder; a traceback of vkamp's own is never an answer."""
-        done = run_command([sys.executable, "-m", "vkamp", *args], cwd or self.folder, variables)
+        """Runs the command in the folder, and checks that it prints no traceback of vkamp."""
+        done = Done(*COMMANDS.run(list(args), cwd or self.folder, environment_of(variables)))
         assert "vkamp/cli" not in done.err, done.err
         return done
 
 
 def run_command(command: list[str], cwd: Path, variables: dict[str, str]) -> Done:
-    environment = {"VKAMP_ACCELERATOR": "swiftshader", **os.environ, **variables}
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [variables.get("PYTHONPATH", ""), str(PACKAGE)]))
-    environment = {name: value for name, value in environment.items() if value != "-unset-"}
+    environment = environment_of(variables)
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def environment_of(variables: dict[str, str]) -> dict[str, str]:
+    """The environment of a command."""
+    environment = {"VKAMP_ACCELERATOR": "swiftshader", **os.environ, **variables}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [variables.get("PYTHONPATH", ""), str(PACKAGE)]))
+    return {name: value for name, value in environment.items() if value != "-unset-"}
 
 
 @pytest.fixture

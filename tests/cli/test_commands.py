@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import vkamp as amp
 from tests.cli.conftest import PACKAGE, Project
 from vkamp.cli.app import command
-from vkamp.cli.examples import examples, messages
+from vkamp.cli.examples import examples
 from vkamp.messages import MESSAGES
 from vkamp.run.workarounds import WORKAROUNDS, faults_of
 
@@ -188,7 +188,7 @@ def test_explain(code: str) -> None:
     text = invoke("explain", code)
     assert text.startswith("VKA601: some threads of the tile may not reach this barrier: it is under a condition that ")
     assert text.splitlines()[1] == "raised as amp.CompileError"
-    shown = textwrap.indent(messages()["VKA601"].text, "  ")
+    shown = textwrap.indent(examples()["VKA601"].message, "  ")
     assert f"\nwhat vkamp says:\n{shown}\n\nright:\n" in text
     assert "\nwrong:\n  @amp.kernel\n" in text
     assert "docs/errors.md" in text and (PACKAGE / "docs" / "errors.md").is_file()
@@ -197,10 +197,11 @@ def test_explain(code: str) -> None:
 @pytest.mark.parametrize("code", sorted(MESSAGES))
 def test_explain_shows_no_template(code: str) -> None:
     shown = invoke("explain", code)
-    assert f"{code}: {messages()[code].headline}\n" in shown
+    assert f"{code}: {examples()[code].headline}\n" in shown
     for field in re.findall(r"\{\w+\}", MESSAGES[code].text + MESSAGES[code].help):
         assert field not in shown and f"<{field[1:-1]}>" not in shown
-    assert (examples()[code].right.splitlines()[-1] in shown) if code in examples() else "hand-edited-shaders" in shown
+    programs = examples()[code].programs
+    assert (programs[1].splitlines()[-1] if programs else "hand-edited-shaders") in shown
 
 
 def test_explain_names_a_warning() -> None:

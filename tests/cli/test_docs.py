@@ -1,4 +1,4 @@
-"""The session of ``docs/hand-edited-shaders.md`` runs as it stands there; ``--vkamp-accept`` rewrites its output."""
+"""The session of ``docs/hand-edited-shaders.md`` gives the printed output; ``--vkamp-accept`` rewrites the output."""
 
 from __future__ import annotations
 

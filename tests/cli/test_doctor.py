@@ -80,7 +80,7 @@ def test_a_loader_without_drivers(project: Project, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders are Linux's")
 def test_a_loader_and_no_driver_installed(project: Project, tmp_path: Path) -> None:
-    """The installed ones are hidden as far as the loader's own variables go; /etc has none."""
+    """The loader's variables hide the installed ones; /etc has none."""
     names = ("XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS", "HOME")
     if any(any(Path(root, "vulkan", "icd.d").glob("*.json")) for root in ("/etc", "/usr/local/etc")):
         pytest.fail("this machine has drivers where no variable hides them")

@@ -1,6 +1,6 @@
-"""The programs of ``vkamp explain``: each wrong one is told what is shown, and each right one compiles.
+"""The programs of ``docs/errors.md``: each wrong one causes the error on the page, and each right one compiles.
 
-The option ``--vkamp-accept`` rewrites what they are told.
+The option ``--vkamp-accept`` writes the messages into the page.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from vkamp.cli.examples import MESSAGES_FILE, Told, examples, messages, messages_text
+from tests.cli.errors_page import PAGE, render
+from vkamp.cli.examples import Example, examples
 from vkamp.lang.kernel import KernelFunction
 from vkamp.messages import MESSAGES
 
-EXAMPLES = examples()
+PROGRAMS = {code: example.programs for code, example in examples().items() if example.programs}
 #: What the reference accelerator takes, and a device without the feature does not.
 OF_A_DEVICE = {"VKA304", "VKA502"}
 #: Hand-edited shaders have no kernels to show, but programs that write and edit them.
@@ -96,46 +97,47 @@ def without_arithmetic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_every_code_of_the_compiler_has_an_example() -> None:
-    assert sorted(EXAMPLES) == sorted(code for code in MESSAGES if not code.startswith("VKA7"))
+    assert sorted(PROGRAMS) == sorted(code for code in MESSAGES if not code.startswith("VKA7"))
     assert sorted(SHADERS) == sorted(code for code in MESSAGES if code.startswith("VKA7"))
 
 
-def what_it_is_told(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
+def of_the_wrong_program(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Example:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         special = without_arithmetic(monkeypatch) if code == "VKA503" else nullcontext()
         with special, pytest.raises((amp.AmpError, UserWarning)) as caught:
-            launch(code, EXAMPLES[code].wrong, folder)
+            launch(code, PROGRAMS[code][0], folder)
     text = str(caught.value).replace(f"{folder}/", "")
     assert str(folder) not in text
-    return Told(type(caught.value).__name__, text)
+    return Example(type(caught.value).__name__, text, PROGRAMS[code])
 
 
 @pytest.mark.parametrize("code", sorted(MESSAGES))
-def test_the_wrong_one_is_told_this(
+def test_the_wrong_program_causes_the_error(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     if code in SHADERS:
         kind, _, text = (GOLDENS / f"{SHADERS[code]}.txt").read_text(encoding="utf-8").partition(": ")
-        told = Told(kind, text.rstrip("\n"))
+        found = Example(kind, text.rstrip("\n"), ())
     else:
-        told = what_it_is_told(code, tmp_path, monkeypatch)
-    assert told.text.startswith(f"{code}: ")
+        found = of_the_wrong_program(code, tmp_path, monkeypatch)
+    assert found.message.startswith(f"{code}: ")
+    assert "```" not in found.message
     if request.config.getoption("vkamp_accept"):
-        messages.cache_clear()
-        known = {code: each for code, each in messages().items() if code in MESSAGES}
-        MESSAGES_FILE.write_text(messages_text({**known, code: told}), encoding="utf-8")
-        messages.cache_clear()
-    assert messages().get(code) == told
+        examples.cache_clear()
+        known = {code: each for code, each in examples().items() if code in MESSAGES}
+        PAGE.write_text(render({**known, code: found}), encoding="utf-8", newline="\n")
+        examples.cache_clear()
+    assert examples().get(code) == found
 
 
-def test_the_messages_are_of_the_codes_and_in_order() -> None:
-    assert list(messages()) == sorted(MESSAGES)
-    assert messages_text(messages()) == MESSAGES_FILE.read_text(encoding="utf-8")
+def test_the_page_is_as_written_from_its_programs() -> None:
+    assert list(examples()) == sorted(MESSAGES)
+    assert render(examples()) == PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("code", sorted(EXAMPLES))
-def test_the_right_one_compiles(code: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("code", sorted(PROGRAMS))
+def test_the_right_program_compiles(code: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        launch(code, EXAMPLES[code].right, tmp_path)
+        launch(code, PROGRAMS[code][1], tmp_path)

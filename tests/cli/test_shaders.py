@@ -9,7 +9,11 @@ import sys
 import time
 from pathlib import Path
 
+import click
+import pytest
+
 from tests.cli.conftest import PACKAGE, Project
+from vkamp.cli.signatures import parse_arguments
 
 EXPORT = ("shaders", "export", "prog:tile_sums", "--tile", "2x4", "--args", "float32[:,:], float32[:,:]")
 NAME = "prog/tile_sums.2x4.float32_2d-float32_2d"
@@ -168,7 +172,9 @@ def test_mistakes_are_one_message(project: Project) -> None:
             1,
             "kernels are: tile_sums, scaled, wrong, padded, too_far",
         ),
-        (("shaders", "export", "prog:main", "--args", ""), 1, "is not a kernel"),
+        (("shaders", "export", "prog:np", "--args", ""), 1, "is not a kernel"),
+        (("shaders", "export", "prog:main", "--args", "", "--tile", "2"), 2, "main is a function, which chooses its"),
+        (("shaders", "export", "prog:main", "--args", "float32[:]"), 1, "main cannot be called with these arguments"),
         (("shaders", "export", "nowhere:kernel", "--args", ""), 1, "nowhere cannot be imported: ModuleNotFoundError"),
         (("shaders", "export", "nowhere.py:kernel", "--args", ""), 1, "there is no file nowhere.py"),
         (("shaders", "export", "prog", "--args", ""), 1, "write MODULE:KERNEL"),
@@ -257,3 +263,46 @@ def test_onto_another_signature(project: Project) -> None:
     assert "total = 100.0" in other.read_text()
     done = project.vkamp("shaders", "merge", "--onto", "int32")
     assert done.status == 2 or "edited itself" in done.err
+
+
+def test_shaders_of_an_algorithm(project: Project) -> None:
+    """A function is called with zeros; the shaders of its launches can be edited, and their states need no program."""
+    project.program.write_text(
+        "import numpy as np\nfrom vkamp import algorithms\n"
+        "print(np.asarray(algorithms.scan(np.arange(1, 5, dtype=np.float32), algorithms.functional.max)).tolist())\n"
+    )
+    done = project.vkamp(
+        "shaders", "export", "vkamp.algorithms.scan:scan", "--args", "float32[4]", "--set",
+        "op=vkamp.algorithms.functional:max",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert done.out.startswith("written  vkamp/algorithms/") and done.out.count("written") == 2
+    names = [line.split()[1] for line in done.out.splitlines()]
+    assert project.vkamp("shaders", "status").out == "".join(f"unedited  {name}\n" for name in sorted(names))
+    (scan,) = (name for name in names if "scan_runs" in name)
+    shader = project.folder / "shaders" / f"{scan}.comp"
+    text = shader.read_text()
+    assert text.count("out_values[i] = x;") == 1 and text.count("vec4(a, b, c, d);") == 1
+    text = text.replace("out_values[i] = x;", "out_values[i] = -x;").replace("vec4(a, b, c, d);", "-vec4(a, b, c, d);")
+    shader.write_text(text)
+    assert f"edited    {scan}\n" in project.vkamp("shaders", "status").out
+    assert project.vkamp("run", "prog.py").out == "[-1.0, -2.0, -3.0, -4.0]\n"
+
+
+def test_functions_that_cannot_be_exported(project: Project) -> None:
+    for arguments, message in (
+        (("vkamp.algorithms:topk", "--args", "float32[:,:], int32"), "topk cannot be called with these arguments: "),
+        (("vkamp.algorithms:swap", "--args", "float3, int32"), "write float32[:] or int32"),
+        (("vkamp.algorithms:scan", "--args", "int32[:]", "--set", "op=vkamp.algorithms:nothing"), "has no nothing"),
+        (("vkamp.algorithms:scan", "--args", "int32[:]", "--tile", "64"), "which chooses its domains"),
+    ):
+        done = project.vkamp("shaders", "export", *arguments)
+        assert done.status != 0 and message in done.err, (arguments, done)
+        assert "Traceback" not in done.err
+
+
+def test_types_of_sections() -> None:
+    (section,) = parse_arguments("float32[:]:section")
+    assert section.row == {"container": "float32", "rank": 1, "dense": False, "storage": 0, "unit": True}
+    with pytest.raises(click.BadParameter, match="`section` is for one dimension"):
+        parse_arguments("float32[:,:]:section")

@@ -39,7 +39,8 @@ SECTIONS = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its section, what of C++ AMP it is about, and how it stands, with what differs or is refused."""
+    """A row: its section, the part of C++ AMP, and whether it is supported, with the difference or the reason for the
+    rejection."""
 
     section: str
     name: str
@@ -48,10 +49,9 @@ class Row:
 
 
 def row(section: str, name: str, *, differs: str = "", refused: str = "") -> Callable[[_Test], _Test]:
-    """Says that a test shows the row ``name`` of ``section``.
-
-    ``differs`` is the documented difference from C++ AMP, ``refused`` why vkamp refuses it; with neither it works as
-    there. Several tests may show one row, and a test several rows.
+    """Declares that a test shows the row ``name`` of ``section``. ``differs`` is the documented difference from C++
+    AMP, ``refused`` why vkamp rejects it; without both it works as in C++ AMP. Several tests may show one row, and a
+    test several rows.
     """
     if section not in SECTIONS:
         raise ValueError(f"section {section!r} is none of {', '.join(SECTIONS)}")

@@ -77,7 +77,7 @@ def test_sections_move_alone(accelerator_view, cut):
     up, down = moved(accelerator_view)
     on(accelerator_view, add_one, part.extent, part)
     # An accelerator that works in numpy's memory itself moves nothing.
-    size = 0 if "works in host memory itself" in whole.explain() else cut[2] * cut[3] * 4
+    size = 0 if "uses host memory directly" in whole.explain() else cut[2] * cut[3] * 4
     assert moved(accelerator_view) == (up + size, down)
     whole.synchronize()
     assert moved(accelerator_view) == (up + size, down + size)

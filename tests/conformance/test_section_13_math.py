@@ -14,7 +14,7 @@ import pytest
 import vkamp as amp
 from tests.conformance.programs import F32, I32, on
 from tests.conformance.registry import row
-from tests.kernel_language.test_math import defined
+from tests.kernel_language.from_text import defined
 
 NORMAL = NormalDist()
 CLASSES = (math.nan, math.inf, -0.0, 1e-40, -3.0)

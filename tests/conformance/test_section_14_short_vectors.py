@@ -10,7 +10,7 @@ import pytest
 import vkamp as amp
 from tests.conformance.programs import F32, I32, U32, numbers, on
 from tests.conformance.registry import row
-from tests.kernel_language.test_math import defined
+from tests.kernel_language.from_text import defined
 
 KINDS = [amp.int2, amp.int3, amp.int4, amp.uint2, amp.uint3, amp.uint4, amp.float2, amp.float3, amp.float4]
 NO_DOUBLES = "the Kompute engine does not enable shaderFloat64"

@@ -19,7 +19,7 @@ from tests.conformance.registry import row
 
 
 def program(text, **environment):
-    """What a program prints in a process of its own."""
+    """The output of a program in a separate process."""
     settings = {**os.environ, **environment}
     done = subprocess.run(
         [sys.executable, "-c", "import vkamp as amp\n" + textwrap.dedent(text)],

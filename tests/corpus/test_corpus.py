@@ -211,7 +211,7 @@ if CHECK_MODE:
 
     @by_layer("check")
     def test_found_by_check_mode(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
-        """One run tells of everything: the labelled finding is among it, and all of it is at marked lines."""
+        """One run reports all findings: the labelled finding is among them, and all are at marked lines."""
         report = check(accelerator_view, pair.faulty, pair.launch())
         if not covered(accelerator_view, pair):
             assert report.not_covered

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Recorder(progress.Reporter):
-    """Notes what it is asked for."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.wanted = True

@@ -1,4 +1,4 @@
-"""Five real kernels, whose shaders the merge's table edits; a test writes this file into a project of its own."""
+"""Five real kernels, whose shaders the merge's table edits; a test writes this file into a separate project."""
 
 import numpy as np
 

@@ -28,7 +28,7 @@ _numbers = itertools.count()
 
 
 class Project:
-    """A project of its own with one module, which is read again after each change."""
+    """A separate project with one module, which is read again after each change."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

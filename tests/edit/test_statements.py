@@ -85,7 +85,7 @@ def at_one_place(change: Row) -> list[tuple[str, str]]:
 
 @pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 def test_each_edit_merges_with_each_change_beside_it(tmp_path: Path) -> None:
-    """The merged shader is what the same edit makes of the new one. In half of the kernels the edit comes first."""
+    """The merged shader is the new one with the same edit. In half of the kernels the edit comes first."""
     pairs = itertools.product(enumerate(EDITS), enumerate(CHANGES))
     cases = [(row, change, (a + b) % 2 == 0) for (a, row), (b, change) in pairs]
     assert len({row.name for row in EDITS}) >= 20 and len({row.name for row in CHANGES}) >= 20

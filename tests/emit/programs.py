@@ -48,7 +48,7 @@ class Program:
 
 
 def buffers(**elements: tuple[Type, int] | tuple[Type, int, dict[str, Any]]) -> tuple[tuple[str, ArgType], ...]:
-    """Container parameters ``name=(element, rank, traits)``, each on memory of its own unless told otherwise."""
+    """Container parameters ``name=(element, rank, traits)``, each on separate memory by default."""
     out: list[tuple[str, ArgType]] = []
     for number, (name, (element, rank, *rest)) in enumerate(elements.items()):
         traits = {"readonly": False, "dense": True, "storage": number, **(rest[0] if rest else {})}

@@ -6,33 +6,17 @@ VKAMP_ACCEPT=1 rewrites the golden files, to be reviewed as a diff.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.emit.programs import PROGRAMS
+from tests.emit.validation import validate
 from vkamp import spirv
 from vkamp.ir.verify import verify
 from vkamp.pipeline.passes import shader_of
 
 GOLDEN = Path(__file__).with_name("golden")
-# Wherever the package lies: in site-packages, or in a folder on PYTHONPATH.
-PREFIX = next(prefix for folder in sys.path if (prefix := Path(folder, "cmeel.prefix")).is_dir())
-
-
-def validate(binary: bytes, folder: Path) -> None:
-    """Passes a module through spirv-val."""
-    path = folder / "shader.spv"
-    path.write_bytes(binary)
-    result = subprocess.run(
-        [PREFIX / "bin" / "spirv-val", "--target-env", "vulkan1.1", path],
-        env={**os.environ, "LD_LIBRARY_PATH": str(PREFIX / "lib")},
-        capture_output=True,
-        text=True,
-    )
-    assert (result.returncode, result.stdout + result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,6 +1,6 @@
 """Every kind of expression in every place that the printer has for one, against Python.
 
-An operand that lacks its parentheses is refused by glslang, or means something else.
+If an operand lacks its parentheses, glslang rejects it or it means something else.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.kernel_language.from_text import define
 from tests.kernel_language.programs import I32
-from tests.kernel_language.test_builtins import define
 
 #: Pairs of n and m, one for each thread.
 THREADS = [(1, 3), (2, 1), (5, 2), (6, 7), (0, 4), (-3, 2), (9, -2), (-1, -6)]
@@ -182,7 +182,7 @@ _NEEDS = re.compile(r" \[(-?\d+) (-?\d+)\]$")
 
 
 def in_python(place: str, lines: str, expression: str) -> list[int] | None:
-    """What each thread gets; ``None`` if the expression does not fit the place for one of them."""
+    """The result of each thread; ``None`` if the expression does not fit the place for one of them."""
     needs = _NEEDS.search(place)
     found = []
     for n, m in THREADS:

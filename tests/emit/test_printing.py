@@ -381,7 +381,7 @@ def masked(i, a, n):
 
 
 def test_a_mask_makes_numbers_positive():
-    """Whichever side it stands on; of two numbers of any sign nothing is known."""
+    """On either side; the result for two numbers of any sign is unknown."""
     a = amp.array_view(np.zeros(8, np.int32))
     shader = masked.inspect(amp.accelerator("reference").default_view, a.extent, a, 3).glsl
     assert "(k & 7) / 3 + (7 & k) % 5;" in shader

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.emit.test_unrolled_loops import kernel_of
+from tests.emit.from_statements import kernel_of
 from vkamp.artifacts import Target
 from vkamp.pipeline.passes import shader_of
 

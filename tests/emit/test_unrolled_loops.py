@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import linecache
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import vkamp as amp
-from tests.emit.programs import PROGRAMS, Program, buffers
+from tests.emit.from_statements import kernel_of
+from tests.emit.programs import PROGRAMS
 from vkamp import sim
 from vkamp.artifacts import Target
 from vkamp.ir.nodes import For, Kernel, Stmt, walk_statements
 from vkamp.ir.text import text
-from vkamp.ir.types import FLOAT32, INT32, UINT32
 from vkamp.ir.unroll import limited, unrolled
 from vkamp.ir.verify import verify
 from vkamp.pipeline.passes import shader_of
-
-ARRAYS = buffers(x=(INT32, 1), u=(UINT32, 1), f=(FLOAT32, 1), m=(INT32, 2))
-
-
-def kernel_of(body: str, functions: str = "") -> Kernel:
-    """A kernel with these statements."""
-    lines = "\n".join(f"    {line}" for line in body.strip().splitlines())
-    source = f"{functions}\ndef kernel(t_idx, x, u, f, m):\n    i, n = t_idx.global_[0], x[0]\n{lines}\n"
-    name = f"<{abs(hash(source))}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    names: dict[str, Any] = {"amp": amp}
-    exec(compile(source, name, "exec"), names)
-    function = names["kernel"]
-    assert isinstance(function, FunctionType)
-    kernel = Program(function, 1, (4,), ARRAYS).kernel()
-    verify(kernel)
-    return kernel
 
 
 def inputs() -> dict[str, NDArray[Any]]:

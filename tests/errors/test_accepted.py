@@ -1,4 +1,4 @@
-"""What comes near the ill-formed programs and is right: it compiles to SPIR-V.
+"""Correct programs that are similar to the ill-formed ones: they compile to SPIR-V.
 
 A program of ``accepted/`` leaves the inspections of its kernels in ``inspections``.
 """

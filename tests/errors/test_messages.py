@@ -1,7 +1,7 @@
-"""Every ill-formed program of ``cases/`` is refused with the whole message of its golden file.
+"""Every ill-formed program of ``cases/`` is rejected with the complete message in its golden file.
 
-A case is a script that must fail; ``name.txt`` beside ``name.py`` holds the error's class and text.  The option
-``--vkamp-accept`` rewrites the golden files; what it wrote is reviewed as a diff.
+A case is a script that must fail; ``name.txt`` beside ``name.py`` holds the error's class and text. The option
+``--vkamp-accept`` rewrites the golden files; review the diff.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Odd but plausible Python: whatever stands wherever, a kernel compiles or is refused by name.
-
-Every kind of expression is put into every place where an expression can stand, and every kind of statement into
-every block.  What is accepted also passes the verifier and becomes GLSL.
+"""Odd but plausible Python: every kernel compiles, or is rejected with an error code. Every kind of expression is put
+into every place of an expression, and every kind of statement into every block. Accepted kernels also pass the verifier
+and become GLSL.
 """
 
 from __future__ import annotations
@@ -249,7 +248,7 @@ def indented(text: str) -> str:
 
 
 def compiled(source: str, name: str, *, tiled: bool) -> str | None:
-    """The GLSL of a kernel, or ``None`` if it is refused as it should be; any other exception passes through."""
+    """The GLSL of a kernel, or ``None`` if it is rejected with an error code; other exceptions pass through."""
     module = names()
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
@@ -288,7 +287,7 @@ def parses(body: str) -> bool:
 
 
 def check(bodies: Iterable[str]) -> None:
-    """Compiles bodies, tiled and not in turn; reports all that fail otherwise than by a refusal."""
+    """Compiles bodies, alternately tiled and untiled; reports all that fail without an error code."""
     failures: dict[str, str] = {}
     for k, body in enumerate(filter(parses, bodies)):
         tiled = k % 3 > 0

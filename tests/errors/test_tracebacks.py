@@ -1,4 +1,4 @@
-"""A traceback of a program's own mistake ends at the program's line: none of vkamp's frames is in it."""
+"""The traceback of an error in a program ends at the program's line, and contains no frames of vkamp."""
 
 from __future__ import annotations
 

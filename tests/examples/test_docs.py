@@ -1,4 +1,5 @@
-"""The programs of a page of ``docs`` run as they stand there, one after the other, and give what is printed below each.
+"""The programs of a page of ``docs`` run unchanged, one after the other, and give the output that is printed below
+each.
 
 The option ``--vkamp-accept`` rewrites the printed outputs.
 """
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import vkamp as amp
-from tests.examples.test_readme import PROGRAM, output_of
+from tests.examples.printed import PROGRAM, output_of
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -19,9 +20,11 @@ PAGES = (
     "check-mode.md",
     "fences.md",
     "from-cpp-amp.md",
+    "from-cub-thrust-cupy.md",
     "from-numba-cuda.md",
     "language.md",
     "notebooks.md",
+    "random-numbers.md",
     "reference-accelerator.md",
     "algorithms.md",
     "subgroups.md",

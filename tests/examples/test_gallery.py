@@ -28,11 +28,14 @@ EXAMPLES = {
     "mandelbrot": "--size 45 --iterations 40",
     "matrix_product": "--size 43",
     "n_body": "--count 150 --steps 4",
+    "particle_grid": "--count 1500",
     "reaction": "--size 37 --frames 3",
     "reduction": "--count 5000",
     "scan": "--count 1500",
+    "stream_compaction": "--size 43",
     "transpose": "--size 43",
     "two_devices": "--size 43 --pieces 3",
+    "word_count": "--count 700",
 }
 #: What is small enough to run in Python.
 FOR_REFERENCE = {

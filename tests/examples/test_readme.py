@@ -1,41 +1,21 @@
-"""README's Python runs as it stands there, one block after the other, and gives what is printed below each.
+"""The Python blocks of README run unchanged, one after the other, and give the output that is printed below each.
 
 The option ``--vkamp-accept`` rewrites the printed outputs.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import vkamp as amp
+from tests.examples.printed import PROGRAM, output_of
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-#: A Python block, and the block that says what it prints.
-PROGRAM = re.compile(r"```python\n(.*?)```\n\n```(\w+)\n(.*?)```", re.DOTALL)
 #: What the programs' files are called in shaders and messages.
 NAMES = ("tile_average.py", "closure.py", "inspect.py", "padded_average.py")
-
-
-def output_of(program: str, file: Path, names: dict[str, Any]) -> str:
-    """What a program prints, or the message it ends with."""
-    file.write_text(program, encoding="utf-8")
-    linecache.checkcache(str(file))
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        try:
-            exec(compile(program, str(file), "exec"), names)
-        except amp.CompileError as error:
-            print(error)
-    text = printed.getvalue().replace(str(file), file.name).rstrip() + "\n"
-    assert "```" not in text
-    return text
 
 
 def test_readme(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""The programs of C++ AMP's page 'Using Tiles': the right ones print what it prints, the wrong ones are refused."""
+"""The programs of C++ AMP's page 'Using Tiles': the correct ones print the output of the page, and the wrong ones are
+rejected."""
 
 from __future__ import annotations
 

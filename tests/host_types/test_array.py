@@ -106,7 +106,7 @@ class TestConstruction:
 
     def test_sizes(self, refused, new_location):
         for data, given in ((range(16), "16 elements"), ([1], "1 element"), ([], "0 elements")):
-            with refused(AmpError, f"data has {given}, extent(3, 5) needs 15"):
+            with refused(AmpError, f"data has {given}, but extent(3, 5) needs 15"):
                 array(extent(3, 5), float32, data)
         with refused(AmpError, "data has shape (5, 3), not (3, 5); a flat array also works"):
             array(extent(3, 5), float32, RAW.T)
@@ -193,7 +193,7 @@ class TestHostAccess:
 
     def test_data(self, refused, cpu):
         assert array(extent(3), int32).data() is None
-        with refused(TypeError, "data() needs rank 1, array(extent(3, 5), int32) has rank 2"):
+        with refused(TypeError, "data() needs rank 1, but array(extent(3, 5), int32) has rank 2"):
             array(extent(3, 5), int32).data()
         a = array(extent(3), data=[1, 2, 3], accelerator_view=cpu)
         a.data()[1] = 20

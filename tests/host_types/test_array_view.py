@@ -53,7 +53,7 @@ class TestConstruction:
             array_view(raw, extent(4, 4))
         with refused(
             TypeError,
-            "a prefix of an ndarray that is not contiguous: write array_view(a) and .section(...)",
+            "a view of a prefix needs a contiguous ndarray: write array_view(a) and .section(...)",
         ):
             array_view(raw.T, extent(14))
 
@@ -84,7 +84,7 @@ class TestConstruction:
             "array_view(extent(3, 5), float32, readonly=True) is read-only: write array_view(..., readonly=True)",
         ):
             array_view(r)
-        with refused(TypeError, "view_as needs rank 1, array_view(extent(3, 5), float32) has rank 2"):
+        with refused(TypeError, "view_as needs rank 1, but array_view(extent(3, 5), float32) has rank 2"):
             v.view_as(15)
 
     def test_without_a_source(self, cpu, refused):
@@ -414,7 +414,7 @@ class TestReinterpret:
         pair = [("x", np.float32), ("y", np.float32)]
         with refused(AmpError, "20 bytes are not a whole number of 8-byte elements"):
             array_view(raw[0]).reinterpret_as(pair)
-        with refused(TypeError, "reinterpret_as needs rank 1, array_view(extent(3, 5), float32) has rank 2"):
+        with refused(TypeError, "reinterpret_as needs rank 1, but array_view(extent(3, 5), float32) has rank 2"):
             array_view(raw).reinterpret_as(pair)
         with refused(AmpError, "reinterpret_as needs elements without gaps: copy them to an array"):
             array_view(raw[:, 0]).reinterpret_as(int32)
@@ -494,7 +494,7 @@ class TestWholeValues:
         np.testing.assert_array_equal(np.add(v, 1), raw + 1)
 
     def test_data(self, raw, refused):
-        with refused(TypeError, "data() needs rank 1, array_view(extent(3, 5), float32) has rank 2"):
+        with refused(TypeError, "data() needs rank 1, but array_view(extent(3, 5), float32) has rank 2"):
             array_view(raw).data()
         v = array_view(raw)[1].section(1, 3)
         v.data()[0] = 60

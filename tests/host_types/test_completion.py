@@ -14,7 +14,7 @@ from vkamp.errors import AmpError
 
 
 class Gate:
-    """Work that ends when told, or fails."""
+    """Work that ends on demand, or fails."""
 
     def __init__(self, error=None):
         self.event = threading.Event()

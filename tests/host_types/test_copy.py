@@ -151,7 +151,7 @@ class TestRefused:
             copy(a, np.zeros(199, np.float32))
         with refused(AmpError, "the source has shape (10, 20), not (20, 10); a flat array also works"):
             copy(np.zeros((10, 20), np.float32), a)
-        with refused(AmpError, "the source has 199 elements, extent(20, 10) needs 200"):
+        with refused(AmpError, "the source has 199 elements, but extent(20, 10) needs 200"):
             copy(range(199), a)
 
     def test_ranks_and_types(self, refused):
@@ -208,7 +208,7 @@ class TestAsync:
         with refused(TypeError, "element types differ: float32 to int32"):
             copy_async(array_view(raw), array(extent(5, 7), int32))
         future = copy_async(range(3), array_view(raw))
-        with refused(AmpError, "the source has 3 elements, extent(5, 7) needs 35"):
+        with refused(AmpError, "the source has 3 elements, but extent(5, 7) needs 35"):
             future.get()
         future.wait()
 
@@ -243,7 +243,7 @@ def test_an_iterator_gives_as_many_as_fit():
     copy(counter, a)
     np.testing.assert_array_equal(np.asarray(a), [[6, 7, 8], [9, 10, 11]])
     assert next(counter) == 12
-    with pytest.raises(AmpError, match="the source has 1 element, extent"):
+    with pytest.raises(AmpError, match="the source has 1 element, but extent"):
         copy(iter([1]), a)
 
 

@@ -1,4 +1,4 @@
-"""Copies by several threads give what one gives, whatever comes between."""
+"""Copies by several threads give the results of one thread, with any other work in between."""
 
 from __future__ import annotations
 

@@ -9,7 +9,9 @@ from vkamp.errors import AmpError
 from vkamp.lang.dtypes import convert, convert_scalar, dtype_name, element_dtype
 
 F, I, U = np.float32, np.int32, np.uint32  # noqa: E741
-POSSIBLE = "elements are real numbers of 8 to 64 bits and structured dtypes of these; use .astype(...)"
+POSSIBLE = (
+    "elements are real numbers of 8 to 64 bits, complex64, complex128 and structured dtypes of these; use .astype(...)"
+)
 NESTED = np.dtype([("p", [("x", F), ("y", F)]), ("m", I, (2, 3)), ("n", U)])
 
 
@@ -54,7 +56,7 @@ def test_bool(refused):
         (object, "object"),
         ("U3", "str96"),
         ("S4", "bytes32"),
-        (np.complex64, "complex64"),
+        (np.clongdouble, np.dtype(np.clongdouble).name),
         ("V8", "void64"),
     ],
 )

@@ -48,10 +48,10 @@ class TestBoth:
         name = cls.__name__
         with pytest.raises(TypeError) as caught:
             cls(1, 2.5)
-        assert str(caught.value) == f"{name} components are integers, got float: 2.5"
+        assert str(caught.value) == f"{name} components must be integers, got float: 2.5"
         with pytest.raises(TypeError) as caught:
             cls(None)
-        assert str(caught.value) == f"{name} components are integers, got NoneType: None"
+        assert str(caught.value) == f"{name} components must be integers, got NoneType: None"
         with pytest.raises(TypeError) as caught:
             cls()
         assert str(caught.value) == f"{name}() needs components; {name}.zeros(rank) is all zeros"
@@ -254,13 +254,13 @@ class TestTiledExtent:
     def test_errors(self):
         with pytest.raises(TypeError) as caught:
             extent(1, 2, 3, 4).tile(1, 1, 1, 1)
-        assert str(caught.value) == "tiles have rank 1 to 3, extent(1, 2, 3, 4) has rank 4"
+        assert str(caught.value) == "tiles have rank 1 to 3, but extent(1, 2, 3, 4) has rank 4"
         with pytest.raises(TypeError) as caught:
             extent(8, 9).tile(2)
         assert str(caught.value) == "extent(8, 9) has rank 2 and needs 2 tile sizes, got 1: write .tile(16, 16)"
         with pytest.raises(ValueError, match=r"^tile sizes must be at least 1, got 0$"):
             extent(8).tile(0)
-        with pytest.raises(TypeError, match=r"^tile components are integers, got float: 2.0$"):
+        with pytest.raises(TypeError, match=r"^tile components must be integers, got float: 2.0$"):
             extent(8).tile(2.0)
         with pytest.raises(TypeError, match=r"^tiled_extent needs an extent and its tile sizes$"):
             tiled_extent(8, 2)

@@ -1,4 +1,4 @@
-"""Who keeps what alive, and what happens when the last view goes."""
+"""Which objects keep others alive, and what happens when the last view is deleted."""
 
 from __future__ import annotations
 

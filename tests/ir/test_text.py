@@ -43,7 +43,7 @@ from tests.static_analysis.build import (
     when,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.text import expression_text, place_text, text
+from vkamp.ir.text import _Printer, place_text, text
 from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Field, Struct, Vector
 
 POINT = Vector(FLOAT32, 3)
@@ -176,7 +176,7 @@ def test_expressions() -> None:
         "inf": expr(float("inf")),
     }
     for printed, node in cases.items():
-        assert expression_text(node, "i") == printed
+        assert _Printer("i").expr(node) == printed
 
 
 def test_places_and_structs() -> None:

@@ -249,7 +249,7 @@ def source_of(seed: int) -> str:
 
 
 def define(source: str, name: str, language: Any) -> Any:
-    """The kernel of a source, compiled against ``language``, which stands for ``vkamp``."""
+    """The kernel of a source, with ``language`` in the place of ``vkamp``."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     space: dict[str, Any] = {"amp": language}
     exec(compile(source, name, "exec"), space)

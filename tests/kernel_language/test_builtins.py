@@ -1,9 +1,8 @@
-"""Every row of the tables of builtins and atomics: the device against the row's own reference."""
+"""Every row of the tables of builtins and atomics: the device against the reference of the row."""
 
 from __future__ import annotations
 
 import builtins
-import linecache
 import math
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import vkamp as amp
+from tests.kernel_language.from_text import define
 from tests.kernel_language.programs import F32, I32, U32, rows, same
 from vkamp.ir.bits import BIT_ROWS
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES, BuiltinRow
@@ -25,22 +25,8 @@ TYPES: dict[str, tuple[type, ...]] = {
     letter: tuple(_EVERYWHERE[name] for name in names if name in _EVERYWHERE) for letter, names in CLASSES.items()
 }
 
-_made = 0
-
-
 #: Python's math has them since 3.11.
 NEW_IN_MATH = ("math.cbrt", "math.exp2")
-
-
-def define(source: str, **names: Any) -> Any:
-    """A kernel from text: the table's rows are data, and so are their tests."""
-    global _made
-    _made += 1
-    file = f"<row {_made}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    space: dict[str, Any] = {"amp": amp, "math": math, **names}
-    exec(compile(source, file, "exec"), space)
-    return space["k"]
 
 
 def spellings(row: BuiltinRow) -> list[str]:

@@ -1,4 +1,4 @@
-"""Captures: what is recorded, what is refused, and that a replay does what the launches one by one would do."""
+"""Captures: what is recorded, what is rejected, and that a replay has the effect of the single launches."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def test_sections_leave_their_neighbours_alone(accelerator_view):
 
 
 def test_memory_that_becomes_part_of_more(accelerator_view):
-    """A view made later joins the graph's memory with its surroundings: it lies elsewhere from then on."""
+    """A view that is made later joins the graph's memory with adjacent memory, so that its address changes."""
     raw = np.arange(12, dtype=np.int32)
     part = amp.array_view(raw[4:8])
     with amp.capture(accelerator_view) as graph:
@@ -629,7 +629,7 @@ def test_replays_of_many_threads(accelerator_view):
 
 
 def test_a_thread_that_looks_on(accelerator_view):
-    """What it reads in between is some replay's result, and the last replay's comes home."""
+    """A read in between gives the result of some replay, and the last read gives that of the last replay."""
     view, one = amp.array_view(np.zeros(9, np.int32)), on(accelerator_view, [1] * 9)
     with amp.capture(accelerator_view) as graph:
         amp.parallel_for_each(view.extent, add, one, view)

@@ -1,4 +1,4 @@
-"""Private arrays that are too large for a driver are refused before it sees them."""
+"""Private arrays that are too large for a driver are rejected before the driver sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of structs and arrays as arguments: they are read and written where they lie."""
+"""Parts of structs and arrays as arguments: they are read and written in place."""
 
 from __future__ import annotations
 

@@ -96,6 +96,7 @@ def compiled(monkeypatch):
     preparing._cache.clear()
     for kernel in (transform, constant_transform):
         kernel.launches.clear()
+        kernel.plans.clear()
     seen = []
     compile_kernel = preparing.pipeline.compile_kernel
 

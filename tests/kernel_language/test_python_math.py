@@ -1,4 +1,4 @@
-"""Functions of Python's ``math`` that are no single functions of GLSL, against Python's own."""
+"""Functions of Python's ``math`` that are not single functions of GLSL, compared with Python."""
 
 from __future__ import annotations
 

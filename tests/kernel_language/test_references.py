@@ -1,6 +1,5 @@
-"""Names for structs: every way to bind one, to change it and to read it, as plain Python has it over numpy's records.
-
-Each program runs as Python on numpy's records, and as a kernel.  What is refused must be in the table of refusals.
+"""Names for structs: every way to bind one, to change it and to read it, compared with plain Python on numpy's records.
+Each program runs as Python on numpy's records, and as a kernel. Rejected programs must be in the table of rejections.
 """
 
 from __future__ import annotations
@@ -204,7 +203,7 @@ SLICE = 23
 
 
 def compare(case: tuple[str, str, str], view, lowering: str = "auto") -> str:
-    """What differs between a kernel and Python; ``""``: nothing, or what is refused, and has to be."""
+    """The difference between a kernel and Python; ``""``: none, or the kernel is rejected as expected."""
     binding, write, read = case
     function = program(BINDINGS[binding], WRITES[write], READS[read])
     expected = as_python(function, 0, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import threading
 import weakref
@@ -73,8 +74,9 @@ def check_prepared(seen, expected, view):
 def forget(monkeypatch):
     """Each test begins with kernels that were never launched; checked launches are never remembered."""
     monkeypatch.setenv("VKAMP_CHECK", "0")
-    for kernel in (scale, step, signed, fill, add):
+    for kernel in (scale, step, signed, fill, add, store_values):
         kernel.launches.clear()
+        kernel.plans.clear()
 
 
 def test_only_the_numbers_are_new(accelerator_view, long_ways):
@@ -188,6 +190,97 @@ def test_another_default(accelerator, long_ways):
     check_prepared(long_ways, ["step"] * 2, there)
 
 
+def test_other_containers_alike(accelerator_view, long_ways):
+    """Launches with new containers of known types, shapes and places are prepared once."""
+    for k in range(4):
+        raw = np.arange(40, dtype=np.int32) + k
+        source = amp.array(amp.extent(40), amp.int32, raw, accelerator_view=accelerator_view)
+        target = np.ones(40, np.int32)
+        kept = amp.array_view(target)
+        amp.parallel_for_each(accelerator_view, source.extent, add, source, kept)
+        assert np.asarray(kept).tolist() == (raw + 1).tolist()
+        for factor in (2, k):
+            amp.parallel_for_each(accelerator_view, source.extent, scale, source, factor)
+        assert np.asarray(source).tolist() == (raw * 2 * k).tolist()
+    check_prepared(long_ways, ["add", "scale"], accelerator_view)
+
+
+def test_other_places(accelerator_view, long_ways):
+    """Containers of other shapes, distances, offsets, or with memory in common are prepared anew, and each is right."""
+    raw = np.arange(120, dtype=np.int32)
+    sources = [raw[:30], raw[30:60], raw[::4], raw[29::-1], np.ascontiguousarray(raw[:30])]
+    for source in sources * 2:
+        target = np.full(30, 5, np.int32)
+        kept = amp.array_view(target)
+        amp.parallel_for_each(accelerator_view, kept.extent, add, amp.array_view(source), kept)
+        assert np.asarray(kept).tolist() == (source + 5).tolist()
+    assert len(long_ways) <= len(sources) * 2
+    # Both in one memory, which are two in the launches before.
+    both = np.arange(60, dtype=np.int32)
+    whole = amp.array_view(both)
+    amp.parallel_for_each(accelerator_view, amp.extent(30), add, whole.section(0, 30), whole.section(30, 30))
+    assert np.asarray(whole)[30:].tolist() == [30 + 2 * k for k in range(30)]
+    same = amp.array_view(np.arange(30, dtype=np.int32))
+    amp.parallel_for_each(accelerator_view, same.extent, add, same, same)
+    assert np.asarray(same).tolist() == [2 * k for k in range(30)]
+
+
+def test_containers_alike_on_changed_programs(accelerator_view, monkeypatch, long_ways):
+    """A changed global, other constants, read-only views and a changed code are seen with new containers, too."""
+
+    def launched(kernel, *rest, readonly=False, **constants):
+        found = amp.array(amp.extent(3), amp.int32, [1, 2, 3], accelerator_view=accelerator_view)
+        given = amp.array_view(found, readonly=True) if readonly else amp.array_view(found)
+        amp.parallel_for_each(accelerator_view, found.extent, kernel, given, *rest, **constants)
+        return np.asarray(found).tolist()
+
+    for size in (3, 10, 3):
+        monkeypatch.setitem(globals(), "STEP", size)
+        assert launched(step) == [1 + size, 2 + size, 3 + size]
+    with pytest.raises(amp.CompileError, match="VKA301|read-only"):
+        launched(step, readonly=True)
+    with pytest.raises(amp.AmpError, match="does not fit int32"):
+        launched(scale, 2**31)
+    assert launched(scale, 2) == [2, 4, 6]
+    with pytest.raises(amp.AmpError, match="does not fit int32"):
+        launched(scale, 2**31)
+    monkeypatch.setattr(scale, "function", add_one.function)
+    with pytest.raises(TypeError):
+        launched(scale, 2)
+
+
+def test_plans_keep_no_program(accelerator_view, long_ways):
+    """A device drops programs that it has not run for a long time; then an equal launch is prepared again."""
+    for k in range(3):
+        values = amp.array(amp.extent(3), amp.int32, [1, 2, 3], accelerator_view=accelerator_view)
+        amp.parallel_for_each(accelerator_view, values.extent, step, values)
+        assert np.asarray(values).tolist() == [4, 5, 6]
+        for known in step.plans.values():
+            assert isinstance(known.plan.program, weakref.ref)
+            if k == 1:
+                known.plan = dataclasses.replace(known.plan, program=lambda: None)
+    check_prepared(long_ways, ["step"] * 2, accelerator_view)
+
+
+def test_planned_launches_from_threads(accelerator_view):
+    """Each of several threads launches with separate containers."""
+    results = {}
+
+    def work(number):
+        for k in range(20):
+            values = amp.array(amp.extent(50), amp.int32, np.arange(50) + k, accelerator_view=accelerator_view)
+            amp.parallel_for_each(accelerator_view, values.extent, scale, values, number)
+            results[number, k] = np.asarray(values).tolist()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert all(found == [(n + k) * number for n in range(50)] for (number, k), found in results.items())
+    assert len(results) == 60
+
+
 def test_a_domain_that_changed(accelerator_view, long_ways):
     values = amp.array(amp.extent(6), amp.int32, [0] * 6, accelerator_view=accelerator_view)
     domain = amp.extent(6)
@@ -218,7 +311,7 @@ def test_the_memory_of_one_container_goes_with_it(accelerator_view):
 
 
 def test_a_thread_that_looks_on(accelerator_view, long_ways):
-    """What it reads in between is some launch's result, and the last launch's comes home."""
+    """A read in between gives the result of some launch, and the last read gives that of the last launch."""
     view = amp.array_view(np.zeros(9, np.int32))
     seen: list[list[int]] = []
     stop = threading.Event()
@@ -240,7 +333,7 @@ def test_a_thread_that_looks_on(accelerator_view, long_ways):
 
 
 def test_two_kernels_in_turn(accelerator_view, long_ways):
-    """Neither takes the other's writes for somebody else's: nothing is looked at after the first rounds."""
+    """Both recognise the writes of the other: nothing is checked again after the first rounds."""
     one, other = (amp.array_view(np.arange(20, dtype=np.int32)) for _ in range(2))
     for _ in range(5):
         amp.parallel_for_each(accelerator_view, one.extent, add, one, other)
@@ -328,11 +421,12 @@ def test_objects(accelerator_view, long_ways):
     assert launched(Source(a, np.int32(0))) == [-2, -4, -6, -8]
     assert launched(Source(a, 1, negated)) == [0, 1, 2, 3]
     assert launched(Source(a, 1), doubled) == [6, 10, 14, 18]
-    check_prepared(long_ways, ["store_values"] * 5, accelerator_view)
+    # Other containers of the same types are no reason to prepare the launch again.
+    check_prepared(long_ways, ["store_values"] * 4, accelerator_view)
     for by in (1, 1, 2, 1):
         # The number is a constant of the kernel: it is a shape.
         assert launched(Shifted(Source(a, 0), by)) == [-2 * (1 + (k + by) % 4) for k in range(4)]
-    check_prepared(long_ways, ["store_values"] * 8, accelerator_view)
+    check_prepared(long_ways, ["store_values"] * 7, accelerator_view)
     other = Shifted(Source(a, 0), 1)
     other.shape = amp.extent(2)
     assert launched(other) == [-4, -2, -4, -2]

@@ -17,8 +17,8 @@ import pytest
 from numpy.typing import NDArray
 
 import vkamp as amp
+from tests.kernel_language.from_text import define
 from tests.kernel_language.programs import I32
-from tests.kernel_language.test_builtins import define
 
 TILE, TILES = 8, 3
 N = TILE * TILES
@@ -218,7 +218,7 @@ def kernel_of(source: Source, context: str) -> Any:
 
 
 def expected_of(source: Source, context: str, values: Values) -> Values:
-    """What a context gives, computed by its own lines on whole arrays."""
+    """The result of a context, computed by the same lines on whole arrays."""
     text = textwrap.dedent(context).strip().replace("BARRIER", "pass").replace("amp.static_range", "range")
     text = _MAKE.sub(r"\1\2, \3 = make(\4)", text)
     space: dict[str, Any] = {

@@ -207,6 +207,28 @@ def dots(i, a, out):
     out[i] = a[i].dot(a[i])
 
 
+@amp.struct
+class HasVector:
+    inner: Vector
+
+
+@amp.struct
+class HasPolar:
+    inner: Polar
+
+
+@amp.kernel
+def inner_dots(i, a, out):
+    out[i] = a[i].inner.dot(a[i].inner)
+
+
+def test_equal_fields_do_not_make_equal_classes_of_fields(accelerator_view):
+    out = amp.array_view(np.zeros(2, F32))
+    for cls, value in ((HasVector, 0.0), (HasPolar, 1000.0), (HasVector, 0.0)):
+        amp.parallel_for_each(accelerator_view, out.extent, inner_dots, amp.array_view(np.zeros(2, cls)), out)
+        assert np.asarray(out).tolist() == [value] * 2
+
+
 def test_equal_fields_do_not_make_equal_classes(accelerator_view):
     out = amp.array_view(np.zeros(2, F32))
     for cls, value in ((Vector, 8.0), (Polar, 1000.0)):

@@ -11,9 +11,7 @@ import pytest
 
 import vkamp as amp
 from tests.kernel_language.programs import F32, I32, U32
-from tests.kernel_language.test_subgroups import TILE, N, size_of_the_reference, subgroups_of
-
-__all__ = ["size_of_the_reference"]
+from tests.kernel_language.subgroups import TILE, N, subgroups_of
 
 
 @amp.struct

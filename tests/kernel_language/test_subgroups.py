@@ -6,58 +6,19 @@ for its subgroup and lane, and compute from these what must come out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import vkamp as amp
+from tests.kernel_language.from_text import define
 from tests.kernel_language.programs import F32, I32, U32
-from tests.kernel_language.test_builtins import define
-from vkamp.ir.subgroups import INDICES, OPERATIONS, SUBGROUPS, SubgroupRow
+from tests.kernel_language.subgroups import TILE, N, expected_of, kernel_of, places, subgroups_of
+from vkamp.ir.subgroups import INDICES, OPERATIONS, SUBGROUPS
 from vkamp.run.engine import SUBGROUP_OPERATIONS
 
-#: Not a multiple of any size of a subgroup but 1.
-TILE, TILES = 45, 3
-N = TILE * TILES
 KINDS: dict[str, type] = {"int32": I32, "uint32": U32, "float32": F32, "bool": I32}
-
-
-@pytest.fixture(params=[1, 2, 4, 8, 32, 64, 128])
-def size_of_the_reference(request: pytest.FixtureRequest) -> Iterator[int]:
-    """A size of the reference accelerator's subgroups."""
-    with amp.reference_subgroups(request.param):
-        yield request.param
-
-
-@amp.kernel
-def places(t_idx, ids, lanes, sizes, counts):
-    ids[t_idx] = amp.subgroup.id()
-    lanes[t_idx] = amp.subgroup.lane()
-    sizes[t_idx] = amp.subgroup.size()
-    counts[t_idx] = amp.subgroup.count()
-
-
-def subgroups_of(view: amp.accelerator_view) -> tuple[list[list[int]], int]:
-    """The threads of each subgroup of the launch, by their lanes, and the size of a subgroup."""
-    ids, lanes, sizes, counts = (amp.array_view(np.full(N, -1, I32)) for _ in range(4))
-    amp.parallel_for_each(view, amp.extent(N).tile(TILE), places, ids, lanes, sizes, counts)
-    groups: dict[tuple[int, int], dict[int, int]] = {}
-    for thread in range(N):
-        group = groups.setdefault((thread // TILE, int(ids[thread])), {})
-        assert int(lanes[thread]) not in group, "two threads in one lane"
-        group[int(lanes[thread])] = thread
-    (size,) = set(np.asarray(sizes).tolist())
-    (count,) = set(np.asarray(counts).tolist())
-    for (_, number), group in groups.items():
-        assert 0 <= number < count
-        assert sorted(group) == list(range(len(group))), "lanes are filled from the lowest on"
-        assert len(group) <= size
-    assert len(groups) == count * TILES
-    return [[group[lane] for lane in sorted(group)] for group in groups.values()], size
 
 
 def test_places(accelerator_view):
@@ -75,48 +36,6 @@ def test_places_on_the_reference_accelerator(accelerator_view, size_of_the_refer
 
 
 # -- every row -----------------------------------------------------------------------------------------------------
-
-
-def kernel_of(row: SubgroupRow, kind: str, second: str) -> Any:
-    """Stores what the function gives, in `out` (a vector's components: in its columns)."""
-    given = {"predicate": "a[t_idx] > 3", "ballot": "amp.subgroup.ballot(a[t_idx] > 3)"}
-    value = "(a[t_idx] > 3)" if kind == "bool" else "a[t_idx]"
-    args = ", ".join(given.get(p, value if p == "value" else second) for p in row.params)
-    lines = ["def k(t_idx, a, out):", f"    r = amp.subgroup.{row.name}({args})"]
-    if row.result == "uint4":
-        lines += [f"    out[{n}, t_idx[0]] = r.{letter}" for n, letter in enumerate("xyzw")]
-    else:
-        lines.append("    out[0, t_idx[0]] = r")
-    return amp.kernel(define("\n".join(lines) + "\n"))
-
-
-def expected_of(
-    row: SubgroupRow, kind: str, values: NDArray[Any], operand: int, groups: list[list[int]], size: int
-) -> NDArray[Any]:
-    """What the reference gives to each thread; NaN where there is no thread in the lane that is asked for."""
-    ballot = SUBGROUPS["ballot"].reference
-    assert ballot is not None
-    out = np.zeros((4, len(values)), np.float64)
-    for group in groups:
-        above = [(bool(values[thread] > 3),) for thread in group]
-        given: list[tuple[Any, ...]] = [(values[t].item() if kind != "float32" else values[t],) for t in group]
-        if row.params[:1] == ("predicate",) or kind == "bool":
-            given = list(above)
-        elif row.params == ("ballot",):
-            given = [(bits,) for bits in ballot(above, "", size)]
-        elif not row.params:
-            given = [()] * len(group)
-        if row.reference is not None:
-            results = row.reference(given, kind, size)
-        else:
-            assert row.source is not None
-            sources = [row.source(lane, operand, size) for lane in range(len(group))]
-            results = [given[s][0] if s < len(group) else np.nan for s in sources]
-        for thread, result in zip(group, results, strict=True):
-            for part, number in enumerate(result if isinstance(result, list) else [result]):
-                # Integers wrap.
-                out[part, thread] = int(number) % 2**32 if kind in ("int32", "uint32") and number == number else number
-    return out
 
 
 CASES = [
@@ -499,17 +418,46 @@ def test_values_of_other_kinds(accelerator_view):
 
 
 @pytest.mark.parametrize("lowering", ["threads", "auto", "loops"])
-def test_threads_stay_threads(accelerator_view, lowering: str, monkeypatch: pytest.MonkeyPatch):
+def test_forms(accelerator_view, lowering: str, monkeypatch: pytest.MonkeyPatch):
+    """CPU devices run the threads of a tile with a barrier as loops; subgroups have the same size in both forms."""
     monkeypatch.setenv("VKAMP_LOWERING", lowering)
     domain = amp.extent(100).tile(50)
     args = amp.array_view(np.zeros(100, I32)), amp.array_view(np.zeros(100, I32))
-    found = scans.inspect(accelerator_view, domain, *args).lowering
+    found = scans.inspect(accelerator_view, domain, *args)
     # "auto" asks for loops on CPU devices alone.
     device = accelerator_view.accelerator
     asked = lowering == "loops" or (lowering == "auto" and device.is_emulated)
     asked = asked and device.device_path != "reference"
-    assert found == ("threads: it calls subgroup functions, whose threads must run together" if asked else "threads")
+    assert found.lowering == ("loops" if asked else "threads")
+    assert found.local_size == (device.limits.subgroup_size if asked else 50, 1, 1)
     test_a_scan(accelerator_view, 100, 50)
+
+
+@pytest.mark.accelerators("drivers")
+def test_every_row_as_loops(accelerator_view, monkeypatch: pytest.MonkeyPatch):
+    """All rows in one kernel, each after a barrier; the last subgroup of a tile has fewer threads."""
+    monkeypatch.setenv("VKAMP_LOWERING", "loops")
+    groups, size = subgroups_of(accelerator_view)
+    values = np.random.default_rng(7).integers(-7, 9, N).astype(I32)
+    lines, expected = ["def k(t_idx, a, out):"], []
+    for number, row in enumerate(SUBGROUPS.values()):
+        operand = row.samples[0] if row.samples else 0
+        given = {"predicate": "a[t_idx] > 3", "ballot": "amp.subgroup.ballot(a[t_idx] > 3)", "value": "a[t_idx]"}
+        call = f"amp.subgroup.{row.name}({', '.join(given.get(p, str(operand)) for p in row.params)})"
+        lines += [
+            f"    out[{number}, t_idx[0]] = amp.int32({call}{'.x' if row.result == 'uint4' else ''})",
+            "    t_idx.barrier.wait_with_global_memory_fence()",
+        ][: 2 if number % 8 == 0 else 1]
+        expected.append(expected_of(row, "int32", values, operand, groups, size)[0])
+    out = amp.array_view(np.zeros((len(expected), N), I32))
+    launched = amp.extent(N).tile(TILE), amp.kernel(define("\n".join(lines) + "\n")), amp.array_view(values), out
+    assert launched[1].inspect(accelerator_view, launched[0], *launched[2:]).lowering == "loops"
+    amp.parallel_for_each(accelerator_view, *launched)
+    found = np.asarray(out).astype(np.float64) % 2.0**32
+    for row, mine, right in zip(SUBGROUPS.values(), found, expected, strict=True):
+        defined = ~np.isnan(right)
+        assert defined.sum() > N // 2
+        assert np.array_equal(mine[defined], right[defined] % 2.0**32), row.name
 
 
 @amp.kernel

@@ -113,12 +113,21 @@ def either_way(t_idx, out):
     out[t_idx] = mirrored(t_idx, t_idx.local[0]) + (100 if amp.target.lowered else 200)
 
 
+@amp.func
+def waiting(t_idx, n):
+    for k in range(n):
+        t_idx.barrier.wait()
+        if k == 1:
+            return 7
+    return 5
+
+
 @amp.kernel
 def never_both(t_idx, out):
-    """Where its threads are loops, it calls a function of subgroups, which loops cannot have."""
+    """Where its threads are loops, it calls a function that loops cannot have."""
     out[t_idx] = mirrored(t_idx, t_idx.local[0]) + 200
     if amp.target.lowered:
-        out[t_idx] = amp.subgroup.add(1)
+        out[t_idx] = waiting(t_idx, 3)
 
 
 @pytest.mark.parametrize("lowering", ["auto", "loops", "threads"])

@@ -1,6 +1,6 @@
 """Vectors that have two names in Python: loops over tuples, tuples in variables, chained assignments.
 
-Each program runs on the host and in a kernel.  Where a kernel's copy would show, it is refused.
+Each program runs on the host and in a kernel.  If the copy in a kernel would be visible, the kernel is rejected.
 """
 
 from __future__ import annotations

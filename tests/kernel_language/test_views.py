@@ -230,7 +230,7 @@ def test_a_read_only_numpy_array(accelerator_view):
     "wrong",
     [
         np.zeros(4, bool),
-        np.zeros(4, complex),
+        np.zeros(4, np.clongdouble),
         np.zeros(4, ">f4"),
         np.zeros(4, "U3"),
         np.zeros(4, object),

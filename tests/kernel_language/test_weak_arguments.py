@@ -204,3 +204,38 @@ def test_weak_floats_stay_exact(device, function):
     out = amp.array_view(np.zeros(3))
     amp.parallel_for_each(amp.accelerator(device).default_view, out.extent, run, amp.array_view(d), out)
     np.testing.assert_allclose(np.asarray(out), [function(x, 0.1) for x in d], rtol=1e-14)
+
+
+@amp.func
+def chosen(p):
+    x = 3.0 if p > 0 else 0.5
+    y = x * 2
+    return y
+
+
+@amp.kernel
+def choices(idx, p, out):
+    x = 3.0 if p[idx] > 0 else 0.5
+    unused = 2 * x if p[idx] > 1 else x  # noqa: F841
+    out[idx] = x + chosen(p[idx])
+
+
+def test_a_choice_between_floats_needs_no_float64(accelerator_view):
+    """SwiftShader has none: what is kept in double precision for nothing goes."""
+    p, out = amp.array_view(np.array([0, 1, 2], np.int32)), amp.array_view(np.zeros(3, np.float32))
+    amp.parallel_for_each(accelerator_view, p.extent, choices, p, out)
+    np.testing.assert_array_equal(out, np.array([1.5, 9, 9], np.float32))
+
+
+@amp.kernel
+def exact_choices(idx, p, out):
+    x = 0.1 if p[idx] > 0 else 0.2
+    y = 0.3 if p[idx] > 1 else x
+    out[idx] = out[idx] + y
+
+
+@pytest.mark.accelerators("reference")
+def test_a_choice_between_floats_meets_float64_exactly(accelerator_view):
+    p, out = amp.array_view(np.array([0, 1, 2], np.int32)), amp.array_view(np.zeros(3, np.float64))
+    amp.parallel_for_each(accelerator_view, p.extent, exact_choices, p, out)
+    np.testing.assert_array_equal(out, [0.2, 0.1, 0.3])

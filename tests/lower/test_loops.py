@@ -16,7 +16,7 @@ from vkamp.lower import lanes_for
 
 GOLDEN = Path(__file__).with_name("golden")
 SHOWN = ("product", "scan", "kept_array", "uniform_exits", "divergent_exits", "guarded", "barrier_in_function")
-SHOWN += ("wide_product", "wide_stencil", "computed_from_one_value")
+SHOWN += ("wide_product", "wide_stencil", "computed_from_one_value", "subgroup_scan", "subgroups_across_rows")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,8 @@ def _run(program: Program, lowering: str, view: amp.accelerator_view) -> list[np
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_results(name: str, accelerator_view: amp.accelerator_view) -> None:
     program = PROGRAMS[name]()
-    expected = _run(program, "threads", amp.accelerator("reference").default_view)
+    with amp.reference_subgroups(accelerator_view.accelerator.limits.subgroup_size):
+        expected = _run(program, "threads", amp.accelerator("reference").default_view)
     changed = [not np.array_equal(a, b) for a, b in zip(program.arrays, expected, strict=True)]
     assert any(changed)
     for lowering in ("threads", "loops"):

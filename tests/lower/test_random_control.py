@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.emit.test_execution import Arrays, Case, Launch
+from tests.emit.launches import Arrays, Case, Launch
 from tests.static_analysis.random_control import TILE, TILES, accepted_part, lowered, source_of
 from vkamp import sim
 from vkamp.artifacts import Target

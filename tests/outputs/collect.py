@@ -1,6 +1,6 @@
-"""Everything that the compiler makes of the tests' kernels, as text: for comparing two versions of the compiler.
+"""Everything that the compiler generates for the tests' kernels, as text: for comparing two versions of the compiler.
 
-``tools/env python -m tests.outputs FOLDER`` writes it into files.  No driver is asked: the targets are made here.
+``tools/env python -m tests.outputs FOLDER`` writes it into files.  No driver is used: the targets are defined here.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 import vkamp as amp
 from tests.check_mode.cases import CASES
 from tests.emit.programs import PROGRAMS as PRINTED
-from tests.emit.test_random_expressions import random_kernel as random_expressions
-from tests.static_analysis import test_uniform_control, test_uniform_values
+from tests.emit.random_expressions import random_kernel as random_expressions
+from tests.static_analysis import uniform_control, uniform_values
 from tests.static_analysis.programs import Programs, arguments, domain
 from tests.static_analysis.random_control import lowered, source_of
 from tests.static_analysis.random_kernels import random_kernel
-from tests.types.test_random import SIZE, WIDE
-from tests.types.test_random import kernel_of as random_types
+from tests.types.random_kernels import SIZE, WIDE
+from tests.types.random_kernels import kernel_of as random_types
 from tools.fuzz.programs import program as random_program
 from tools.fuzz.run import forget, load
 from tools.kernels.corpus.registry import PAIRS, Pair
@@ -222,8 +222,8 @@ def _sources() -> Iterator[tuple[str, Callable[[], Kernels]]]:
     yield "lowered", _lowered
     yield "printed", _printed_programs
     yield "faults", _faults
-    yield "uniform-control", partial(_uniform, test_uniform_control.PROGRAMS)
-    yield "uniform-values", partial(_uniform, test_uniform_values.PROGRAMS)
+    yield "uniform-control", partial(_uniform, uniform_control.PROGRAMS)
+    yield "uniform-values", partial(_uniform, uniform_values.PROGRAMS)
     for kind, count, make in (
         ("programs", 200, _random_program),
         ("types", 50, _random_types),

@@ -121,7 +121,7 @@ class Project:
         return module
 
     def run(self, view: amp.accelerator_view, **arguments: Any) -> int:
-        """Launches in a process of its own, checks the result, and says how many kernels were compiled."""
+        """Launches in a separate process, checks the result, and returns how many kernels were compiled."""
         module = self.start()
         found, wanted = module.launch(view, **arguments)
         np.testing.assert_array_equal(found, wanted)
@@ -305,8 +305,115 @@ def test_functions_that_are_handed_over(project: Project, accelerator_view: amp.
     assert [project.run(accelerator_view, which=k) for k in (3, 3)] == [1, 0]
 
 
+OBJECTS = """\
+import numpy as np
+import vkamp as amp
+
+STEP = 2
+
+
+@amp.struct
+class Pair:
+    x: amp.float32
+    y: amp.float32 = 3
+
+    @amp.func
+    def __add__(self, other):
+        return Pair(self.x + other.x, self.y + other.y * STEP)
+
+
+class Base:
+    FACTOR = 2
+
+    @amp.func
+    def scaled(self, x):
+        return x * self.FACTOR
+
+
+class Line(Base):
+    __slots__ = ("f", "inner", "k", "pair", "values")
+
+    def __init__(self, k, values, inner):
+        self.k, self.values, self.inner = k, values, inner
+        self.pair, self.f = Pair, lambda x: x + k
+
+    @amp.func
+    def at(self, i):
+        p = self.pair(self.values[i]) + Pair(1, 2)
+        rest = self.inner.scaled(self.k) if hasattr(self.inner, "scaled") else 0
+        return self.f(p.x + p.y) + self.scaled(i) + rest
+
+
+class Inner:
+    @amp.func
+    def scaled(self, x):
+        return -x
+
+
+@amp.kernel
+def work(idx, a, line, pairs):
+    a[idx] = line.at(idx[0]) + pairs[idx].y
+
+
+def launch(view, k=2.5):
+    values, pairs = np.arange(7, dtype=np.float32), np.array([(i, -i) for i in range(7)], Pair)
+    line = Line(k, amp.array_view(values), Inner())
+    found = amp.array_view(np.zeros(7, np.float32))
+    amp.parallel_for_each(view, found.extent, work, found, line, amp.array_view(pairs))
+    y = Pair().y
+    sums = values + 1 + y + 2 * STEP
+    return np.asarray(found), (sums + k + Base.FACTOR * values + Inner().scaled(k) - values).astype(np.float32)
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("STEP = 2", "STEP = 5"),
+    ("FACTOR = 2", "FACTOR = 4"),
+    ("y: amp.float32 = 3", "y: amp.float32 = 4"),
+    ("return -x", "return x * 3"),
+    ("class Line(Base):", "class Line(Base):\n    NEW = 3\n"),
+    ("    y: amp.float32 = 3", "    y: amp.float32 = 3\n    z: amp.int32 = 1"),
+])  # fmt: skip
+def test_objects_and_structs(project: Project, accelerator_view: amp.accelerator_view, before: str, after: str) -> None:
+    project.write("kept_program.py", OBJECTS)
+    assert [project.run(accelerator_view, k=k) for k in (2.5, 4.5)] == [1, 0]
+    assert before in OBJECTS
+    changed = OBJECTS.replace(before, after)
+    if "z:" in after:
+        changed = changed.replace(
+            "Pair(self.x + other.x, self.y + other.y * STEP)", "Pair(self.x + other.x, self.y + other.y * STEP, 0)"
+        )
+        changed = changed.replace("(i, -i)", "(i, -i, 0)")
+    project.write("kept_program.py", changed)
+    assert [project.run(accelerator_view) for _ in range(2)] == [1, 0]
+
+
+def test_classes_that_change_while_a_process_runs(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    project.write("kept_program.py", OBJECTS)
+    assert project.run(accelerator_view) == 1
+    module = project.start()
+    module.Base.FACTOR = 7
+    found, wanted = module.launch(accelerator_view)
+    np.testing.assert_array_equal(found, wanted)
+    assert project.compiled == 1
+    module.Inner.scaled = module.Base.scaled
+    module.Inner.FACTOR = 1.5
+    found, wanted = module.launch(accelerator_view)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_types_of_results(project: Project) -> None:
+    """``amp.result_type`` compiles nothing where the answer is kept."""
+    project.write("kept_program.py", OBJECTS)
+    for compiled in (1, 0):
+        module = project.start()
+        line = module.Line(2.5, amp.array_view(np.zeros(3, np.float32)), module.Inner())
+        assert amp.result_type(module.Line.at, line, np.int32) == np.float32
+        assert project.compiled == compiled
+
+
 def test_the_ir_of_a_kernel_that_is_kept(project: Project, accelerator_view: amp.accelerator_view) -> None:
-    """What the compiler knows beside is made when it is asked for, also by a closure that came later."""
+    """Further results of the compiler are computed on demand, also for a closure that was created later."""
     project.write("kept_program.py", CLOSURES)
     project.start().make(1.5, 2, accelerator_view)
     module = project.start()
@@ -357,11 +464,6 @@ OTHERS = {
     "overloads": (
         "@amp.func\ndef three(x):\n    return 4\n\n\n@three.register(amp.int32)\ndef _(x):\n    return 3\n\n\n"
         "@amp.kernel\ndef work(idx, a):\n    a[idx] = three(idx[0])\n",
-        lambda view, module, a: amp.parallel_for_each(view, a.extent, module.work, a),
-    ),
-    "a struct": (
-        "@amp.struct\nclass Pair:\n    x: amp.int32\n    y: amp.int32\n\n\n"
-        "@amp.kernel\ndef work(idx, a):\n    p = Pair(1, 2)\n    a[idx] = p.x + p.y\n",
         lambda view, module, a: amp.parallel_for_each(view, a.extent, module.work, a),
     ),
 }

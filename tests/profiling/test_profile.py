@@ -29,7 +29,7 @@ def spin(t_idx, values, rounds):
 
 @pytest.fixture(autouse=True)
 def unchecked(monkeypatch):
-    """A checked launch is another one, with memory of its own."""
+    """A checked launch is a separate one, with separate memory."""
     monkeypatch.setenv("VKAMP_CHECK", "0")
 
 

@@ -246,7 +246,7 @@ def gathering(monkeypatch):
 
 @pytest.fixture(scope="session")
 def script(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs Python text in a process of its own, with the tools of this file at hand."""
+    """Runs Python text in a separate process, which can import this file."""
     folder = tmp_path_factory.mktemp("scripts")
     header = f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
 

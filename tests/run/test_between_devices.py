@@ -1,4 +1,4 @@
-"""Copies from device to device, and from container to container: no array of numpy's comes between."""
+"""Copies from device to device, and from container to container, without an array of numpy in between."""
 
 from __future__ import annotations
 

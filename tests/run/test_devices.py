@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import vkamp as amp
 from vkamp.run import devices, libraries
+from vkamp.run.compute_units import ComputeUnits
 from vkamp.run.workarounds import has_quirk, max_unrolled
 
 LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
@@ -330,3 +332,34 @@ def test_which_drivers_make_barriers_of_fences(info, name, version, wait):
 )
 def test_how_much_drivers_unroll(info, name, kind, most):
     assert max_unrolled(dataclasses.replace(info, name=name, kind=kind)) == most
+
+
+def test_compute_units_of_a_cpu_driver_are_processors() -> None:
+    for info in devices.vulkan_devices():
+        if info.kind == "cpu":
+            assert info.limits.compute_units == len(os.sched_getaffinity(0))
+    assert amp.accelerator("reference").limits.compute_units is None
+
+
+@pytest.mark.parametrize(
+    ("extensions", "fields", "units"),
+    [
+        ({"VK_NV_shader_sm_builtins", "VK_KHR_other"}, {"shaderSMCount": 132, "shaderWarpsPerSM": 64}, 132),
+        ({"VK_AMD_shader_core_properties", "VK_AMD_shader_core_properties2"}, {"activeComputeUnitCount": 84}, 84),
+        (
+            {"VK_AMD_shader_core_properties"},
+            {"shaderEngineCount": 4, "shaderArraysPerEngineCount": 2, "computeUnitsPerShaderArray": 9},
+            72,
+        ),
+        ({"VK_ARM_shader_core_builtins"}, {"shaderCoreCount": 10}, 10),
+        ({"VK_NV_shader_sm_builtins"}, {}, None),
+        ({"VK_KHR_other"}, {}, None),
+    ],
+)
+def test_compute_units_by_extensions(extensions: set[str], fields: dict[str, int], units: int | None) -> None:
+    """The struct of the first extension that the device has, filled as a driver would."""
+    found = ComputeUnits(libraries.load_vulkan(), frozenset(extensions))
+    assert len(found.parts) == (extensions != {"VK_KHR_other"})
+    for name, value in fields.items():
+        setattr(found.parts[0], name, value)
+    assert found.count(is_cpu=False) == units

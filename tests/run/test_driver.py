@@ -1,4 +1,4 @@
-"""The driver of a queue: work begins, and goes on, while the host does something else."""
+"""The driver thread of a queue: work begins and continues while the host does something else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = 120.0
 
 
 def _eventually(holds):
-    """Whether something comes true while this thread leaves the device alone."""
+    """Whether something becomes true while this thread does not use the device."""
     until = time.monotonic() + LONG
     while not holds():
         if time.monotonic() > until:
@@ -34,7 +34,7 @@ def _eventually(holds):
 
 
 def _left(queue):
-    """The work that is not over: what the device has not taken, and what it has."""
+    """The unfinished work: what was not submitted, and what was."""
     with queue.device.lock:
         if isinstance(queue, KomputeQueue):
             return len(queue._work)
@@ -118,7 +118,7 @@ STEPS = {
 @pytest.mark.parametrize("short", [True, False], ids=["short", "long"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_driver_that_stops_anywhere_loses_nothing(runner, monkeypatch, when, short):
-    """The host takes over where the driver was, and the driver goes on with the next launch."""
+    """The host takes over from the driver thread, and the driver thread continues with the next launch."""
     if not short:
         monkeypatch.setattr("vkamp.run.kompute_queue.PAUSE", 0.0)
     a, b = runner.buffer(np.arange(N)), runner.buffer(np.arange(N))
@@ -168,7 +168,7 @@ def _stop(patch, queue, step, when):
 
 @pytest.mark.parametrize("at", range(0, 60, 5))
 def test_an_interruption_beside_the_driver_loses_nothing(runner, at, monkeypatch):
-    """Ctrl-C in any step of the host, while the driver takes steps of its own."""
+    """Ctrl-C in any step of the host, while the driver thread also runs."""
     kind, main, steps = type(runner.queue), threading.current_thread(), 0
     monkeypatch.setattr("vkamp.run.kompute_queue._WORTH_STARTING", 0.0)
     monkeypatch.setattr(DispatchWork, "is_short", False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
 
 import numpy as np
 import pytest
 
 from tests.run.conftest import dispatch, words
+from tests.run.random_work import work
 from vkamp.run.vulkan.commands import DispatchWork
 
 N = 1000
@@ -16,81 +16,43 @@ N = 1000
 PAUSES = (0, 0, 0, 0.0004, 0.0015, 0.004)
 
 
-def _work(runner, seed, steps=120, pauses=(0,)):
-    choose = random.Random(seed)
-    sizes = [choose.choice([1, 63, 64, 65, 1000]) for _ in range(4)]
-    state = {}
-    for step in range(steps):
-        if len(pauses) > 1:
-            time.sleep(choose.choice(pauses))
-        slot = choose.randrange(6)
-        if slot not in state:
-            values = np.random.default_rng(step).integers(0, 2**32, choose.choice(sizes), np.uint32)
-            state[slot] = (runner.buffer(values), values.copy())
-        buffer, expected = state[slot]
-        action = choose.randrange(9)
-        if action < 3:
-            word = choose.randrange(1, 4)
-            runner.launch("add", [buffer], [word])
-            expected += np.uint32(word)
-        elif action < 5:
-            other, other_expected = state[choose.choice(sorted(state))]
-            count = min(len(expected), len(other_expected))
-            push = (count, 3)
-            runner.launch_words("scale", [buffer, other], push, groups=(-(-count // 64), 1, 1))
-            other_expected[:count] = expected[:count] * np.uint32(3)
-        elif action == 5:
-            begin = choose.randrange(len(expected))
-            part = np.arange(begin, len(expected), dtype=np.uint32)[: choose.randrange(1, 30)]
-            buffer.upload(4 * begin, part.view(np.uint8))
-            expected[begin : begin + len(part)] = part
-        elif action == 6:
-            np.testing.assert_array_equal(runner.read(buffer), expected)
-        elif action == 7:
-            runner.queue.flush()
-        else:
-            del state[slot], buffer
-    for buffer, expected in state.values():
-        np.testing.assert_array_equal(runner.read(buffer), expected)
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_random_work(runner, seed):
-    _work(runner, seed)
+    work(runner, seed)
 
 
 @pytest.mark.parametrize("seed", range(20, 26))
 def test_random_work_with_pauses(runner, seed):
-    _work(runner, seed, pauses=PAUSES)
+    work(runner, seed, pauses=PAUSES)
 
 
 @pytest.mark.parametrize("seed", range(30, 33))
 def test_random_work_that_each_launch_starts(runner, seed, monkeypatch):
     monkeypatch.setattr("vkamp.run.kompute_queue._WORTH_STARTING", 0.0)
     monkeypatch.setattr(DispatchWork, "is_short", False)
-    _work(runner, seed, pauses=PAUSES)
+    work(runner, seed, pauses=PAUSES)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_work_on_an_immediate_queue(runner, seed):
     runner.queue.immediate = True
-    _work(runner, seed)
+    work(runner, seed)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("pauses", [(0,), PAUSES], ids=["at once", "with pauses"])
 def test_random_work_on_a_card(card, seed, pauses):
-    _work(card, seed, pauses=pauses)
+    work(card, seed, pauses=pauses)
 
 
 def test_random_work_polled(runner, monkeypatch):
     monkeypatch.setattr("vkamp.run.kompute_queue._SHORT", -1.0)
-    _work(runner, 99)
+    work(runner, 99)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_repeated_launches(runner, seed):
-    """Launches that come again and again, as programs have them: chains, independent ones, both in turn."""
+    """Repeated launches, as in programs: chains, independent ones, both alternately."""
     choose = random.Random(seed)
     buffers = [runner.buffer(np.arange(N)) for _ in range(3)]
     expected = [np.arange(N, dtype=np.uint32) for _ in buffers]
@@ -107,7 +69,7 @@ def test_random_repeated_launches(runner, seed):
         if word == 1:
             adding[i].enqueue()
         else:
-            adding[i].enqueue_with(words(N, word), {})
+            adding[i].enqueue_with(words(N, word))
         expected[i] += np.uint32(word)
 
     def move(i, j):
@@ -143,7 +105,7 @@ def test_random_work_is_valid(validated):
     output = validated(
         """
         from conftest import *
-        from test_random_work import _work
+        from random_work import work
         from vkamp.run import kompute_queue
         for engine in map(eval, ENGINES.values()):
             info = device("llvmpipe", engine)
@@ -152,7 +114,7 @@ def test_random_work_is_valid(validated):
                 for seed in range(3):
                     runner = Runner(engine.open(info))
                     runner.queue.immediate = seed == 2
-                    _work(runner, seed)
+                    work(runner, seed)
         print("end")
         """
     )

@@ -1,4 +1,4 @@
-"""Transfers in pieces, with threads that copy: every byte and no other, whatever comes between."""
+"""Transfers in pieces, with threads that copy: every byte and no other, with any other work in between."""
 
 from __future__ import annotations
 

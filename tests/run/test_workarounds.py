@@ -191,7 +191,7 @@ def unchecked_atomics(view):
 
 
 def lengths_asked(view, kernel):
-    """The lengths of buffers that a shader for SwiftShader asks for: without them the driver would end the process."""
+    """The lengths of buffers that a shader for SwiftShader queries: without them the driver would crash the process."""
     if "swiftshader" not in view.accelerator.description.lower():
         return 1
     out = amp.array_view(np.zeros(16, np.int32))

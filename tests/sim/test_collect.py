@@ -1,6 +1,5 @@
-"""A run that goes on: all findings of faulty kernels, each once, and the same ones in every order.
-
-Lines that a finding is to name are marked with ``#: A``; the expectations name the marks.
+"""Runs that continue: all findings of faulty kernels, each once, and the same ones in every order. The lines of
+expected findings are marked with ``#: A``; the expectations contain the marks.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_a_schedule_is_that_of_its_thread() -> None:
 
 
 def test_a_test_before_an_atomic_is_caught_by_switching_at_atomics() -> None:
-    """Each atomic is right by itself; that nothing comes between the two is a wrong belief."""
+    """Each atomic is correct; the program wrongly assumes that nothing comes between the two."""
 
     def takes_one(t_idx, seats, taken):  # type: ignore[no-untyped-def]
         if amp.atomic_fetch_add(seats[0], 0) > 0:

@@ -1,4 +1,4 @@
-"""Each test has a cache and compilers of its own."""
+"""Each test has a separate cache and separate compilers."""
 
 from __future__ import annotations
 

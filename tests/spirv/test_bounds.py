@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.emit.test_golden import validate
+from tests.emit.validation import validate
 from vkamp import spirv
 from vkamp.artifacts import ATOMIC_GUARD
 from vkamp.errors import AmpError
@@ -35,7 +35,7 @@ void main() {
 
 
 def found(data: bytes) -> dict[str, Any]:
-    """How many limits a module has, how many lengths it asks for, and the constants added to them."""
+    """The number of limits in a module, the number of lengths that it queries, and the constants added to them."""
     module = parse(data)
     body = [each for function in module.functions for block in function.blocks for each in block.body]
     values = {e.operands[1]: e.operands[2] for e in module.declarations if e.op == Op.CONSTANT}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.emit.test_golden import validate
+from tests.emit.validation import validate
 from tests.spirv.paths import visits
 from vkamp import spirv
 from vkamp.spirv.blocks import Op, parse

@@ -1,4 +1,5 @@
-"""Kernels whose barriers are refused, and ones whose are not: those run, too, and no thread misses a barrier."""
+"""Kernels whose barriers are rejected, and kernels whose barriers are accepted: the latter also run, and no thread
+misses a barrier."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class Programs:
         self.accepted: dict[str, Any] = {}
 
     def refuse(self, code: str) -> Callable[[Any], Any]:
-        """Registers a kernel whose barrier (or claim) is refused with this code."""
+        """Registers a kernel whose barrier (or ``amp.uniform``) is rejected with this code."""
 
         def register(function: Any) -> Any:
             self.refused[function.__name__] = code, amp.kernel(function)

@@ -276,7 +276,7 @@ def lowered(source: str, name: str) -> Kernel:
 
 
 def accepted_part(kernel: Kernel) -> Kernel:
-    """The kernel without the barriers and the functions of subgroups that are refused, one after the other."""
+    """The kernel without the rejected barriers and subgroup functions, which are removed one after the other."""
     while True:
         refused = _refused(kernel)
         if refused is None:

@@ -241,7 +241,7 @@ class _Writer:
 
 
 def random_kernel(seed: int) -> ir.Kernel:
-    """The kernel of this number; it may hold a divergent barrier, which another check refuses."""
+    """The kernel of this number; it may contain a divergent barrier, which another check rejects."""
     return _Writer(seed).run()
 
 

@@ -1,4 +1,4 @@
-"""Certain races: updates by all threads are refused, plain stores are reported, the rest is silent."""
+"""Certain races: updates by all threads are errors, plain stores are warnings, all else is accepted."""
 
 # ruff: noqa: E501 -- whole messages, as they are
 

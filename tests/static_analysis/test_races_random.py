@@ -47,7 +47,7 @@ def races(program: Kernel) -> set[str]:
 
 
 def reached(program: Kernel, uniformity: Uniformity) -> bool:
-    """Whether some launch gets to both accesses of the race that was found."""
+    """Whether some launch reaches both accesses of the race that was found."""
     with pytest.raises(RaceFound) as caught:
         Interpreter(Run(program, uniformity)).block(program.body.body)
     accesses = (caught.value.conflict.later, caught.value.conflict.earlier)

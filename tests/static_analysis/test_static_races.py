@@ -57,7 +57,7 @@ def proved(domain: Any, *args: Any) -> Callable[[Any], Any]:
 
 
 def found(what: str, line: str, domain: Any, *args: Any) -> Callable[[Any], Any]:
-    """A kernel that is refused: how the message begins, and the source at the caret."""
+    """A kernel that is rejected: the beginning of the message, and the source at the caret."""
 
     def note(kernel: Any) -> Any:
         FOUND.append(((amp.kernel(kernel), domain, args), what, line))
@@ -67,7 +67,7 @@ def found(what: str, line: str, domain: Any, *args: Any) -> Callable[[Any], Any]
 
 
 def left_open(names: str, domain: Any, *args: Any) -> Callable[[Any], Any]:
-    """A kernel of which the compiler cannot tell whether these race."""
+    """A kernel for which the compiler does not know whether these race."""
 
     def note(kernel: Any) -> Any:
         OPEN.append(((amp.kernel(kernel), domain, args), set(names.split())))

@@ -1,4 +1,4 @@
-"""Which barriers are refused, and which are not."""
+"""Which barriers are rejected, and which are not."""
 
 from __future__ import annotations
 

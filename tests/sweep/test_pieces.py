@@ -1,4 +1,4 @@
-"""A slice of the random plain kernels; ``python -m tools.sweep pieces`` runs as many as it is asked for."""
+"""A slice of the random plain kernels; ``python -m tools.sweep pieces`` runs any number of them."""
 
 from __future__ import annotations
 

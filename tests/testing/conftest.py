@@ -1,4 +1,4 @@
-"""Small projects of users, in folders of their own."""
+"""Small projects of users, in separate folders."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Result:
 
 
 class Project:
-    """A folder with tests and its own configuration."""
+    """A folder with tests and a configuration."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.folder = pytester.path
@@ -62,7 +62,7 @@ class Project:
         return Result(int(done.ret), "\n".join([*done.outlines, *done.errlines, done.outlines[-1]]))
 
     def start(self, *arguments: str, plugin: tuple[str, ...] = ("-p", "pytest_vkamp"), **environment: str) -> Result:
-        """Runs pytest in the folder in a process of its own, with the plugins that are named."""
+        """Runs pytest in the folder in a separate process, with the given plugins."""
         command = [sys.executable, "-m", "pytest", *plugin, *OPTIONS, *arguments]
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         done = subprocess.run(

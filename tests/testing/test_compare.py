@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from vkamp.dispatch import launch
-from vkamp.testing import compare
+from vkamp.testing import compare, comparison
 
 
 @amp.kernel
@@ -75,7 +74,7 @@ def refused(error: type[Exception], *args, **options) -> str:
 
 def break_device(monkeypatch: pytest.MonkeyPatch, change) -> None:
     """Lets every launch that the comparison starts on a device spoil what it wrote."""
-    run = launch.run
+    run = comparison.run
 
     def spoiled(prepared):
         bound = run(prepared)
@@ -83,7 +82,7 @@ def break_device(monkeypatch: pytest.MonkeyPatch, change) -> None:
             change(prepared.arguments.containers)
         return bound
 
-    monkeypatch.setattr(launch, "run", spoiled)
+    monkeypatch.setattr(comparison, "run", spoiled)
 
 
 # -- what agrees ---------------------------------------------------------------------------------------------------

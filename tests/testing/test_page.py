@@ -1,4 +1,4 @@
-"""docs/testing.md: its program runs as it stands there, and what it says of options, traps and set-up is so."""
+"""docs/testing.md: its program runs unchanged, and its statements on options, faults of drivers and set-up are true."""
 
 from __future__ import annotations
 

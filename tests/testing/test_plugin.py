@@ -1,4 +1,4 @@
-"""The plugin as a user meets it: which tests run where, what is said of the others, golden shaders, check mode."""
+"""The plugin as users see it: which tests run where, the report on the others, golden shaders, check mode."""
 
 from __future__ import annotations
 

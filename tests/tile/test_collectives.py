@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.algorithms.test_reduce import affine, composed
+from tests.algorithms.inputs import affine, composed
 from vkamp import tile
 from vkamp.algorithms import functional
 
@@ -95,3 +95,24 @@ def test_forms():
     for device in ("swiftshader", "llvmpipe"):
         shader = both.inspect(amp.accelerator(device).default_view, values.extent.tile(32), values, out)
         assert shader.lowering == "loops" and "subgroupShuffle" not in shader.glsl
+
+
+@amp.kernel
+def _largest(t_idx, a, largest, upto):
+    def larger(x, y):
+        return x if x.factor > y.factor else y
+
+    x = a[t_idx].copy()
+    largest[t_idx] = tile.reduce(t_idx, x, larger)
+    prefix, _ = tile.inclusive_scan(t_idx, x, larger)
+    upto[t_idx] = prefix
+
+
+def test_operators_that_return_an_operand(accelerator_view):
+    raw = affine(96)
+    raw["factor"] = np.random.default_rng(1).permutation(96)
+    largest, upto = (amp.array_view(np.zeros_like(raw)) for _ in range(2))
+    amp.parallel_for_each(accelerator_view, amp.extent(96).tile(48), _largest, amp.array_view(raw), largest, upto)
+    rows = raw["factor"].reshape(2, 48)
+    np.testing.assert_array_equal(np.asarray(largest)["factor"].reshape(2, 48), rows.max(1)[:, None].repeat(48, 1))
+    np.testing.assert_array_equal(np.asarray(upto)["factor"].reshape(2, 48), np.maximum.accumulate(rows, 1))

@@ -1,4 +1,4 @@
-"""The benchmarks run, check their results, and write what was measured where; how fast is not asked here."""
+"""The benchmarks run, check their results, and write what was measured on which device; the speed is not tested."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """tools/env: what every call does, and what it refuses before it changes anything.
 
-Each test works on a checkout of its own, of which nothing is there but the two scripts; the slow one is
-replaced by a recorder where it would begin to install things.
+Each test works on a separate checkout that contains only the two scripts; the slow one is replaced by a recorder at the
+point where it would start to install packages.
 """
 
 from __future__ import annotations

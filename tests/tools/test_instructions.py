@@ -13,7 +13,7 @@ SLACK = {"loads": 4, "stores": 0, "integers": 2, "addresses": 5, "branches": 0, 
 
 
 def within(mine: Counter[str], hand: Counter[str], slack: dict[str, int]) -> dict[str, tuple[int, int]]:
-    """What there is too much of."""
+    """The counts that are too high."""
     return {kind: (mine[kind], hand[kind]) for kind in SLACK if mine[kind] > hand[kind] + slack.get(kind, 0)}
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.types.kernels import functions, tiles
 from tests.types.programs import identical, in_every_form, launched
 
 F64 = np.float64
@@ -67,27 +68,6 @@ def test_floors_are_those_of_python(typed):
     with np.errstate(all="ignore"):
         identical(found[0], x // y)
         identical(found[1], x % y)
-
-
-@amp.kernel
-def functions(i, x, y, out):
-    a, b = x[i], y[i]
-    k = i[0]
-    out[0, k] = math.sqrt(abs(a))
-    out[1, k] = math.floor(a)
-    out[2, k] = math.ceil(a)
-    out[3, k] = math.trunc(a)
-    out[4, k] = round(a)
-    out[5, k] = min(a, b)
-    out[6, k] = max(a, b, 0.5)
-    out[7, k] = amp.precise_math.nearbyint(a)
-    out[8, k] = amp.fast_math.isnan(a) + 2 * amp.fast_math.isinf(a) + 4 * amp.precise_math.isfinite(a)
-    out[9, k] = amp.precise_math.signbit(a)
-    out[10, k] = math.fmod(a, b)
-    out[11, k] = amp.precise_math.fabs(a)
-    out[12, k] = amp.fast_math.fmax(a, 0)
-    out[13, k] = amp.direct3d.clamp(a, -1.5, b)
-    out[14, k] = amp.precise_math.sqrt(abs(a))
 
 
 def test_functions(typed):
@@ -207,24 +187,6 @@ def test_repeated_launches_take_new_numbers(typed):
         amp.copy(np.ones(100), x)
         amp.parallel_for_each(typed, x.extent, handed, x, 3, factor, big)
         np.testing.assert_array_equal(np.asarray(x), factor + 6 + big)
-
-
-@amp.kernel
-def tiles(t, a, out, *, size: amp.constant):
-    values = amp.tile_static((2, size), amp.float64)
-    own = amp.private(3, amp.float64)
-    for k in range(3):
-        own[k] = a[t] * k
-    values[0, t.local[0]] = own[1] + own[2]
-    values[1, size - 1 - t.local[0]] = own[2] - own[0]
-    t.barrier.wait_with_tile_static_memory_fence()
-    total = 0.0 * a[t]
-    for k in range(size):
-        total += values[0, k] * values[1, k]
-    t.barrier.wait()
-    values[0, t.local[0]] = total
-    t.barrier.wait()
-    out[t] = values[0, (t.local[0] + 1) % size] + t.tile[0]
 
 
 @pytest.mark.parametrize("tile", [4, 24])
@@ -448,3 +410,24 @@ def test_float16_and_back(typed):
         half = x.astype(np.float16)
         identical(out, half)
         identical(back, half.astype(F64) + (x * 0.5).astype(np.float16).astype(F64))
+
+
+@amp.kernel
+def to_halves(i, x, stored, computed):
+    stored[i] = x[i]
+    computed[i] = amp.float32(amp.float16(x[i]))
+
+
+def test_halves_are_rounded_once(typed):
+    """By way of float32, the numbers just beside a middle of two float16 would be rounded to that middle first."""
+    x = RANDOM.standard_normal(500) * 10.0 ** RANDOM.integers(-8, 5, 500)
+    middles = np.array([1 + 2**-11, 1 + 3 * 2**-11, 65520.0, 2.0**-25, 3 * 2.0**-25, 0.0, math.inf, 1e-300, 1e300])
+    near = [np.nextafter(middles, side) for side in (-math.inf, math.inf)]
+    x = np.concatenate([x, middles, *near, [math.nan]])
+    x = np.concatenate([x, -x])
+    zeros = np.zeros(x.size, np.float16), np.zeros(x.size, np.float32)
+    (_, stored, computed) = in_every_form(typed, amp.extent(x.size), to_halves, x, *zeros)
+    with np.errstate(all="ignore"):
+        expected = x.astype(np.float16)
+    identical(stored, expected, "stored")
+    identical(computed, expected.astype(np.float32), "computed")

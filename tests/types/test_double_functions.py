@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.kernel_language.from_text import defined
 from tests.types.programs import identical, in_every_form
 from tools import ulp_doubles
 
@@ -20,15 +19,6 @@ INTERESTING = [
     0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 0.49999999999999994, 7.75, 1e-300, -3e200, 2.0**52 + 1, math.inf,
     -math.inf, math.nan,
 ]  # fmt: skip
-
-
-def defined(source: str) -> Any:
-    """A kernel from its text."""
-    file = f"<double {hash(source)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    space: dict[str, object] = {"amp": amp, "math": math}
-    exec(compile(source, file, "exec"), space)
-    return amp.kernel(space["k"])
 
 
 @pytest.mark.accelerators("drivers")

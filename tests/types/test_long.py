@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.types.kernels import divisions
 from tests.types.programs import identical, in_every_form, launched
 
 I64, U64 = np.int64, np.uint64
@@ -56,19 +57,6 @@ def test_arithmetic_wraps(typed, dtype):
         ]  # fmt: skip
     for k, row in enumerate(rows):
         identical(found[k], np.asarray(row).astype(dtype), f"row {k}")
-
-
-@amp.kernel
-def divisions(i, x, y, out):
-    k = i[0]
-    out[0, k] = x[i] // y[i]
-    out[1, k] = x[i] % y[i]
-    out[2, k] = amp.tdiv(x[i], y[i])
-    out[3, k] = amp.trem(x[i], y[i])
-    out[4, k] = x[i] // 10
-    out[5, k] = x[i] % 10
-    out[6, k] = x[i] // 4294967296
-    out[7, k] = x[i] % 4294967296
 
 
 @pytest.mark.parametrize("dtype", [I64, U64])

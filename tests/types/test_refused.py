@@ -1,4 +1,4 @@
-"""What a device or its engine has not is told, with the way out; the shaders of what it has."""
+"""Errors for types that a device or its engine lacks, with the way out; the shaders for the types that it has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.types import test_double, test_long, test_small
+from tests.types import kernels
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -72,33 +72,33 @@ def _arrays(*shapes: tuple[tuple[int, ...], object]) -> list[amp.array_view]:
 
 PROGRAMS = {
     "double": (
-        test_double.functions, amp.extent(8),
+        kernels.functions, amp.extent(8),
         _arrays(((8,), "f8"), ((8,), "f8"), ((15, 8), "f8")), "llvmpipe@vulkan",
     ),
     "double_tiles": (
-        test_double.tiles, amp.extent(8).tile(4), _arrays(((8,), "f8"), ((8,), "f8")), "llvmpipe@vulkan",
+        kernels.tiles, amp.extent(8).tile(4), _arrays(((8,), "f8"), ((8,), "f8")), "llvmpipe@vulkan",
     ),
     "long": (
-        test_long.divisions, amp.extent(8),
+        kernels.divisions, amp.extent(8),
         _arrays(((8,), "i8"), ((8,), "i8"), ((8, 8), "i8")), "llvmpipe@vulkan",
     ),
     "small": (
-        test_small.views, amp.extent(8),
+        kernels.views, amp.extent(8),
         _arrays(((8,), "u1"), ((2,), "u4"), ((8,), "f2"), ((8,), "u4")), "llvmpipe@vulkan",
     ),
     "small_in_words": (
-        test_small.views, amp.extent(8),
+        kernels.views, amp.extent(8),
         _arrays(((8,), "u1"), ((2,), "u4"), ((8,), "f2"), ((8,), "u4")), "swiftshader@kompute",
     ),
     "structs_in_words": (
-        test_small.structs, amp.extent(8).tile(8),
-        [*_arrays(((8,), test_small.PIXEL), ((8,), test_small.LOOSE), ((8,), test_small.PIXEL)),
-         np.zeros(1, test_small.PIXEL)[0], *_arrays(((8,), "i4"))], "swiftshader@kompute",
+        kernels.structs, amp.extent(8).tile(8),
+        [*_arrays(((8,), kernels.PIXEL), ((8,), kernels.LOOSE), ((8,), kernels.PIXEL)),
+         np.zeros(1, kernels.PIXEL)[0], *_arrays(((8,), "i4"))], "swiftshader@kompute",
     ),
     "structs": (
-        test_small.structs, amp.extent(8).tile(8),
-        [*_arrays(((8,), test_small.PIXEL), ((8,), test_small.LOOSE), ((8,), test_small.PIXEL)),
-         np.zeros(1, test_small.PIXEL)[0], *_arrays(((8,), "i4"))], "llvmpipe@vulkan",
+        kernels.structs, amp.extent(8).tile(8),
+        [*_arrays(((8,), kernels.PIXEL), ((8,), kernels.LOOSE), ((8,), kernels.PIXEL)),
+         np.zeros(1, kernels.PIXEL)[0], *_arrays(((8,), "i4"))], "llvmpipe@vulkan",
     ),
 }  # fmt: skip
 

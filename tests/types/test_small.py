@@ -1,4 +1,4 @@
-"""int8, uint8, int16, uint16 and float16: elements on every device, by its own types or as parts of words."""
+"""int8, uint8, int16, uint16 and float16: elements on every device, by the device's types or as parts of words."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.types.kernels import LOOSE, PIXEL, structs, views
 from tests.types.programs import identical, in_every_form, launched
 
 RANDOM = np.random.default_rng(16)
@@ -269,20 +270,6 @@ def test_tile_static_and_private_arrays(accelerator_view, dtype):
     identical(found, np.array(expected).astype(dtype))
 
 
-@amp.kernel
-def views(i, octets, words, halves, out):
-    as_words = octets.reinterpret_as(amp.uint32)
-    as_octets = words.reinterpret_as(amp.uint8)
-    as_shorts = halves.reinterpret_as(amp.int16)
-    own = amp.private(2, amp.float16)
-    own[1] = halves[i]
-    bits = amp.array_view(own).reinterpret_as(amp.uint16)
-    part = octets.section(amp.index(4), amp.extent(12))
-    out[i] = as_words[i[0] // 4] + as_octets[i] + as_shorts[i] * 3 + bits[1] + part[i[0] % 12]
-    as_octets[i] = as_octets[i] + 1
-    as_shorts[i] = as_shorts[i] ^ 1
-
-
 def test_views_of_other_types(accelerator_view):
     octets, words = numbers(np.uint8, 32), RANDOM.integers(0, 2**32, 8).astype(np.uint32)
     halves = numbers(np.float16, 32)
@@ -296,39 +283,6 @@ def test_views_of_other_types(accelerator_view):
     identical(out, expected.astype(np.uint32))
     identical(new_words.view(np.uint8), words.view(np.uint8) + np.uint8(1))
     identical(new_halves.view(np.int16), shorts ^ np.int16(1))
-
-
-PIXEL = np.dtype({"names": ["r", "g", "b", "a", "depth", "at", "tags"],
-                  "formats": ["u1", "u1", "u1", "i1", "f4", ("f4", (3,)), ("i2", (2, 2))],
-                  "offsets": [0, 1, 2, 3, 8, 12, 24], "itemsize": 36})  # fmt: skip
-LOOSE = np.dtype({"names": ["flag", "count", "value", "half"], "formats": ["i1", "u2", "i4", "f2"],
-                  "offsets": [1, 6, 8, 14], "itemsize": 20})  # fmt: skip
-
-
-@amp.func
-def brighter(p, by):
-    p.r = p.r + by
-    p.a = p.a - by
-    p.tags[1, 0] = p.tags[0, 1] * 2
-    return p
-
-
-@amp.kernel
-def structs(t, pixels, loose, out, given, where):
-    kept = amp.tile_static(8, PIXEL)
-    kept[t.local] = brighter(pixels[t].copy(), 3)
-    t.barrier.wait()
-    other = kept[(t.local[0] + 1) % 8].copy()
-    other.g += given.g
-    other.depth = pixels[t].depth * 2
-    pixels[t].b = other.r
-    pixels[t].tags[1, 1] += 5
-    pixels[where[t]].a = 7
-    out[t] = other
-    item = loose[t]
-    item.count += 40000
-    loose[t] = item
-    loose[t].half = loose[t].half + item.flag
 
 
 def test_structs(accelerator_view):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.kernel_language.from_text import define
 from tests.kernel_language.programs import I32
-from tests.kernel_language.test_builtins import define
 
 #: Name, then values that differ in every bit that matters.
 KINDS = {

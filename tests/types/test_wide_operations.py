@@ -1,4 +1,4 @@
-"""Functions of subgroups and atomics of 64-bit types, in every form, and refused where a device lacks them."""
+"""Subgroup functions and atomics of 64-bit types, in every form, and errors where a device lacks them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.kernel_language.test_subgroups import TILE, N, expected_of, kernel_of, subgroups_of
+from tests.kernel_language.from_text import defined
+from tests.kernel_language.subgroups import TILE, N, expected_of, kernel_of, subgroups_of
 from tests.types.programs import identical, in_every_form
 from vkamp.ir.subgroups import SUBGROUPS
 
@@ -137,8 +138,6 @@ def test_devices_without_them(accelerator, monkeypatch, name, feature, vulkan):
         "buffer": "    amp.atomic_fetch_add(a[0], 1)\n",
         "shared": "    s = amp.tile_static(1, amp.int64)\n    amp.atomic_exchange(s[0], 1)\n",
     }
-    from tests.types.test_double_functions import defined
-
     kernel = defined(f"def k(t, a):\n{lines[name]}")
     view = amp.accelerator("llvmpipe@vulkan").default_view
     info = view._info

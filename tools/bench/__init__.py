@@ -1,4 +1,4 @@
-"""What vkamp's speed is claimed by: measurements that anyone can run, each beside its peer in one run.
+"""The measurements behind the claims about vkamp's speed. Each is compared with its peer in the same run.
 
 tools/env python -m tools.bench [--groups startup,compile] [--accelerators swiftshader] [--json FILE]
 """

@@ -20,6 +20,7 @@ from tools.bench import (
     algorithms,
     capturing,
     checking,
+    collective_forms,
     compiling,
     driver_compiling,
     engines,
@@ -53,6 +54,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
         lowering,
         forms,
         subgroups,
+        collective_forms,
         algorithms,
         capturing,
         moving,
@@ -68,19 +70,20 @@ HEADER = ("", "median", "least", "greatest", "target", "")
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmarks; 1 if a target is missed."""
     options, groups, output = _parse(argv)
-    found = []
+    found: list[Measurement] = []
+    report = {} if output is None else _report(options, argv)
     for group in groups:
         print(f"\n{group}", file=sys.stderr, flush=True)
         rows = []
         for measurement in GROUPS[group](options):
-            print(".", end="", file=sys.stderr, flush=True)
             rows.append(measurement)
-        print("\r", end="", file=sys.stderr, flush=True)
+            found.append(measurement)
+            print(f"  {_line(measurement)}", file=sys.stderr, flush=True)
+            if output is not None:
+                # After each group, so that an interrupted run has shown and stored its measurements.
+                output.parent.mkdir(parents=True, exist_ok=True)
+                output.write_text(_json(report, [_record(row) for row in found]), encoding="utf-8")
         print("\n".join(_table(rows)), flush=True)
-        found += rows
-    if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(_json(_report(options, argv), [_record(row) for row in found]), encoding="utf-8")
     return 1 if any(row.met is False for row in found) else 0
 
 
@@ -135,6 +138,13 @@ def _table(rows: Sequence[Measurement]) -> list[str]:
         ).rstrip()
         for line in lines
     ]
+
+
+def _line(row: Measurement) -> str:
+    """A measurement while others are still to come."""
+    if not row.values:
+        return f"{row.name}: {row.notes['missing']}"
+    return f"{row.name}: {(_ratio if row.is_ratio else _time)(row.median)}"
 
 
 def _ratio(value: float) -> str:

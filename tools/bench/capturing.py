@@ -116,13 +116,13 @@ class Vkamp:
 
 
 class ByHand:
-    """The same dispatches in a command buffer of their own, on the direct engine's device."""
+    """The same dispatches in a separate command buffer, on the direct engine's device."""
 
     def __init__(self, vkamp: Vkamp, independent: bool, count: int = MANY) -> None:
         queue: Any = vkamp.view._queue
         self.device, api = queue.device, queue.device.api
         self.vkamp, self.independent, self.count = vkamp, independent, count
-        # What vkamp recorded names the pipeline and the descriptor sets.
+        # vkamp's recording provides the pipeline and the descriptor sets.
         work = vkamp.graphs[independent]._launches.recording.work[:count]  # type: ignore[union-attr]
         self.frames = queue._frames
         self.commands = self.frames.record()

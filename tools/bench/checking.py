@@ -1,4 +1,4 @@
-"""Check mode: the tiled matrix product as it is, checked, and checked where the compiler's proofs don't count."""
+"""Check mode: the tiled matrix product unchecked, checked, and checked without the compiler's proofs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it takes to make a kernel a program, each in a fresh process that has launched another kernel before."""
+"""The time to compile a kernel, each in a new process that has launched another kernel before."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def measure(options: Options) -> Iterator[Measurement]:
     """With the kernel on disk, with its SPIR-V alone, and with nothing; the target is for the first."""
     import vkamp as amp
 
-    # For the reference accelerator, which runs the compiler's own IR, no kernels are kept.
+    # No kernels are cached for the reference accelerator, which runs the compiler's IR.
     drivers = [name for name in options.accelerators if name != "reference" and amp.accelerator(name).is_emulated]
     device = drivers[0] if drivers else "reference"
     for name in KERNELS:

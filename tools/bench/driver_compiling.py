@@ -1,7 +1,7 @@
-"""What CPU drivers take to compile kernels, and which take longest: those of the test suite, long ones, random ones.
-
-The time is the processor's, of a kernel's first launch less its second one, in a fresh process without the driver's own
-cache; the SPIR-V is there beforehand.  ``python -m tools.bench.driver_compiling DEVICE RANDOM`` prints all of them.
+"""The time that CPU drivers need to compile kernels, and the slowest kernels: those of the test suite, long ones,
+random ones. It is the processor time of a kernel's first launch minus that of its second one, in a new process without
+the driver's cache; the SPIR-V exists before. ``python -m tools.bench.driver_compiling DEVICE RANDOM`` prints all of
+them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""The engines side by side, without the front end: launches that wait for each other or don't, uploads, downloads.
-
-All in one process, in turn, on one device; every result is checked.
+"""Compares the engines without the front end: launches that wait for each other or do not, uploads, downloads. They run
+alternately in one process on one device, and every result is checked.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def measure(options: Options) -> Iterator[Measurement]:
 
 @dataclass(frozen=True)
 class Program:
-    """What an engine needs of a compiled kernel."""
+    """The parts of a compiled kernel that an engine needs."""
 
     spirv: bytes
     buffers: int
@@ -100,7 +99,7 @@ class Engine:
         return time.perf_counter() - started
 
     def download(self, mib: int) -> float:
-        """Into an array of its own."""
+        """Into a new array."""
         started = time.perf_counter()
         found = self.large[mib].download(0, mib << 20)
         seconds = time.perf_counter() - started

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 SHAPE, TILE = (8, 8), (2, 2)
-#: What the shader of this launch gets as push constants, and by which names.
+#: The push constants of this launch's shader, with their names.
 WORDS = {"matrix_extent_1": 8, "averages_extent_1": 4}
 
 
@@ -39,7 +39,7 @@ def by_kp(number: str, file: str) -> Any:
     algorithm = manager.algorithm([matrix, averages], Path(file).read_bytes(), (4, 4, 1), [], words)
     sequence = manager.sequence().record(kp.OpTensorSyncDevice([matrix, averages]))
     sequence.record(kp.OpAlgoDispatch(algorithm, words)).record(kp.OpTensorSyncLocal([averages])).eval()
-    # A copy: the memory goes with the manager.
+    # A copy, since the manager frees the memory.
     return averages.data().copy()
 
 

@@ -22,10 +22,12 @@ from vkamp.lang.kernel import KernelFunction
 GROUP = "forms"
 #: Launches of one time, and the seconds that they may take.
 _LAUNCHES, _SECONDS = 40, 0.2
-#: What gains less is measured again, so many times as often: most of these launches take a tenth of a millisecond.
+#: If the gain is smaller, the measurement is repeated with this many times as many launches, since most launches take a
+#: tenth of a millisecond.
 _CLOSE, _AGAIN = 1.0, 5
 
-#: A kernel's function, whether it is precise, and what makes its domain, arguments and constants for a view.
+#: A kernel's function, whether it is precise, and a function that creates its domain, arguments and constants for a
+#: view.
 _Made = tuple[str, Any, bool, Callable[[Any], tuple[Any, tuple[Any, ...], dict[str, Any]]]]
 
 

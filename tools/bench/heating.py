@@ -1,7 +1,6 @@
-"""Keeps a GPU busy until its clocks are up, on demand, from a process of its own.
-
-A GPU lowers its clocks within a second or so of little work, and works that wait for each short launch are little
-work: they would be measured at a third of the speed. Those who use this here need not load vkamp.
+"""Keeps a GPU busy on demand from a separate process until its clocks are high. A GPU with little work lowers its
+clocks within about a second. Programs that wait for each short launch are little work, and would be measured at a third
+of the speed. Users of this module do not need to import vkamp.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from vkamp.spirv.glslang import cmeel_prefixes
 
 __all__ = ["KINDS", "PAIRS", "counted", "generated", "written"]
 
-#: What is counted, and the instructions that it stands for.
+#: The categories, and the instructions of each.
 KINDS = {
     "loads": r"Load",
     "stores": r"Store",
@@ -64,7 +64,7 @@ PAIRS = _pairs()
 
 
 def generated(name: str) -> str:
-    """vkamp's shader of a pair, as GPUs get it."""
+    """The shader of vkamp in a pair, as for GPUs."""
     kernel, domain, containers, _ = PAIRS[name]
     return str(kernel.inspect(amp.accelerator("reference").default_view, domain, *containers).glsl)
 
@@ -75,7 +75,7 @@ def written(name: str) -> str:
 
 
 def counted(glsl: str) -> tuple[Counter[str], Counter[str]]:
-    """What a shader has of each kind, and what its longest loop has."""
+    """The number of instructions of each category in a shader, and in its longest loop."""
     lines = _disassembled(spirv.compile(glsl, name="shader"))
     return _kinds(lines), _kinds(_longest_loop(lines))
 

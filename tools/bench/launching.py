@@ -1,4 +1,4 @@
-"""Launches of a tiny kernel: vkamp beside the same program run by hand through Kompute, in one process."""
+"""Launches of a tiny kernel: vkamp compared with the same program that uses Kompute directly, in one process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHAINED = f"launch in a chain of {BATCH}"
 
 
 def measure(options: Options) -> Iterator[Measurement]:
-    """One child process per accelerator: what a driver keeps of one must not disturb the next."""
+    """One child process per accelerator, so that the state of one driver does not disturb the next."""
     for accelerator in options.accelerators:
         rows = child_json("tools.bench.launching", accelerator, str(options.runs))
         for name, values in rows.items():

@@ -1,7 +1,6 @@
-"""A tiny kernel launched by vkamp and by others: frameworks over Vulkan, and over CUDA where there is CUDA.
-
-Each in a process of its own, with warm clocks. A launch is one call, as the peer's users write it; the host's time is
-that of one of a few launches until its call returns, and what is waited for is timed to the end of the wait.
+"""A tiny kernel launched by vkamp and by others: frameworks over Vulkan, and over CUDA where it exists. Each runs in a
+separate process, with high clocks. A launch is one call, as the peer's users write it. The host time of a launch ends
+when its call returns; launches with a wait are timed to the end of the wait.
 """
 
 # The peers are no dependencies: mypy may not find them, nor know their types.
@@ -28,12 +27,13 @@ FEW = 32
 MANY = 1000
 WAITED, ENQUEUED, CHAINED = "launch + wait", "launch", f"{MANY} dependent, one by one and waited"
 
-#: Launches once, waits for all launches, and gives the numbers that each launch adds 1 to.
+#: Functions that launch once, wait for all launches, and return the numbers to which each launch adds 1.
 _Works = tuple[Callable[[], Any], Callable[[], Any], Callable[[], np.ndarray]]
 
 
 def measure(options: Options) -> Iterator[Measurement]:
-    """One child process for each Vulkan device and peer; by kind, so that the peers stand together."""
+    """One child process for each Vulkan device and peer, in the order of the kinds, so that the peers are listed
+    together."""
     from vkamp.run.devices import vulkan_devices
 
     devices = {f"vulkan:{each.index}": Device(each.index, each.name) for each in vulkan_devices()}

@@ -111,7 +111,9 @@ def stencil(t_idx, heat, warmer):
 
 
 @dataclass(frozen=True)
-class _Program:
+class Program:
+    """A tile program on float32, and its result."""
+
     name: str
     function: Callable[..., Any]
     tile: tuple[int, ...]
@@ -120,7 +122,7 @@ class _Program:
     expected: NDArray[Any]
 
 
-def _programs() -> Iterator[_Program]:
+def _programs() -> Iterator[Program]:
     random = np.random.default_rng(1)
 
     def floats(*shape: int) -> NDArray[Any]:
@@ -128,25 +130,30 @@ def _programs() -> Iterator[_Program]:
 
     square, row = (_SIDE, _SIDE), (_ROW,)
     a, b = floats(512, 512), floats(512, 512)
-    yield _Program("tiled product, 512", product, square, a.shape, (a, b), a @ b)
+    yield Program("tiled product, 512", product, square, a.shape, (a, b), a @ b)
     matrix = floats(4096, 4096)
     means = matrix.reshape(256, _SIDE, 256, _SIDE).mean((1, 3))
-    yield _Program("tile average, 4096^2", average, square, matrix.shape, (matrix,), means)
+    yield Program("tile average, 4096^2", average, square, matrix.shape, (matrix,), means)
     values = floats(2**22)
     tiles = values.reshape(-1, _ROW)
-    yield _Program("sum of tiles as a tree, 2^22", tree_sum, row, values.shape, (values,), tiles.sum(1))
-    yield _Program("Hillis-Steele scan of tiles, 2^22", scan, row, values.shape, (values,), tiles.cumsum(1).ravel())
+    yield Program("sum of tiles as a tree, 2^22", tree_sum, row, values.shape, (values,), tiles.sum(1))
+    yield Program("Hillis-Steele scan of tiles, 2^22", scan, row, values.shape, (values,), tiles.cumsum(1).ravel())
     image = floats(2048, 2048)
-    yield _Program("transpose, 2048^2", transpose, square, image.shape, (image,), image.T)
+    yield Program("transpose, 2048^2", transpose, square, image.shape, (image,), image.T)
     edge = np.pad(image, 1, mode="edge")
     around = edge[:-2, 1:-1] + edge[2:, 1:-1] + edge[1:-1, :-2] + edge[1:-1, 2:]
-    yield _Program("5-point stencil, 2048^2", stencil, square, image.shape, (image,), 0.2 * (image + around))
+    yield Program("5-point stencil, 2048^2", stencil, square, image.shape, (image,), 0.2 * (image + around))
 
 
 def measure(options: Options) -> Iterator[Measurement]:
     """Wall time of a launch with its wait, the data on the device; results are compared with numpy's."""
+    return measured(GROUP, options, _programs)
+
+
+def measured(group: str, options: Options, programs: Callable[[], Iterator[Program]]) -> Iterator[Measurement]:
+    """Each program as threads and as loops, alternately."""
     for accelerator in options.accelerators:
-        for program in _programs():
+        for program in programs():
             processor: dict[str, list[float]] = {"threads": [], "loops": []}
             works = [_work(program, accelerator, form, times) for form, times in processor.items()]
             rows = alternately(options.runs, *works)
@@ -157,11 +164,11 @@ def measure(options: Options) -> Iterator[Measurement]:
                 if form == "loops":
                     notes["speed_up"] = round(wall, 2)
                     notes["speed_up_of_processor"] = round(median["threads"] / median["loops"], 2)
-                yield Measurement(GROUP, f"{program.name}, {form}", row, accelerator, notes=notes)
+                yield Measurement(group, f"{program.name}, {form}", row, accelerator, notes=notes)
 
 
-def _work(program: _Program, accelerator: str, form: str, processor: list[float]) -> Callable[[], float]:
-    """A launch, checked once; gives its seconds, and keeps those of the processor."""
+def _work(program: Program, accelerator: str, form: str, processor: list[float]) -> Callable[[], float]:
+    """A launch, checked once. Returns its duration, and records its processor time (seconds)."""
     view = amp.accelerator(accelerator).default_view
     kernel: Any = amp.kernel(lowering=form)(program.function)
     inputs = [amp.array(amp.extent(a.shape), amp.float32, data=a, accelerator_view=view) for a in program.inputs]

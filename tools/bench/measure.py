@@ -1,8 +1,9 @@
-"""Measurements, their statistics, and what they are made with: clocks and child processes."""
+"""Measurements, their statistics, and their tools: clocks and child processes."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for; `accelerators` are names as VKAMP_ACCELERATOR takes them."""
+    """The options of the command line; `accelerators` are names as for VKAMP_ACCELERATOR."""
 
     runs: int
     accelerators: tuple[str, ...]
@@ -38,10 +39,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The times that one thing took, in seconds, or with `is_ratio` multiples of what it is measured against; `target`
-    is the most that is acceptable, where there is such.
-
-    Without values it did not run, and the note `missing` says why.
+    """The durations of one measurement in seconds, or with `is_ratio` as multiples of its baseline. `target` is the
+    maximum that is acceptable, if there is one. Without values it did not run, and the note `missing` says why.
     """
 
     group: str
@@ -59,7 +58,7 @@ class Measurement:
 
     @property
     def met(self) -> bool | None:
-        """Whether the median is within the target; None where there is none."""
+        """Whether the median is within the target; None if there is no target."""
         return None if self.target is None or not self.values else self.median <= self.target
 
 
@@ -69,10 +68,19 @@ def check(condition: object, what: str) -> None:
         sys.exit(f"tools.bench: wrong result: {what}")
 
 
-def alternately(runs: int, *works: Callable[[], float]) -> list[tuple[float, ...]]:
-    """The results of `runs` calls of each, in turn, so that what disturbs one disturbs all; the first are left out."""
-    rows = [[work() for work in works] for _ in range(runs + 1)][1:]
-    return list(zip(*rows, strict=True))
+def alternately(runs: int, *works: Callable[[], float], seconds: float = math.inf) -> list[tuple[float, ...]]:
+    """The results of `runs` alternating calls of each function, so that disturbances affect all; the first calls do not
+    count. A function that has used `seconds` in all is not called again once it has one result.
+    """
+    found: list[list[float]] = [[] for _ in works]
+    spent = [0.0] * len(works)
+    for number in range(runs + 1):
+        for k, work in enumerate(works):
+            if number < 2 or spent[k] < seconds:
+                started = time.perf_counter()
+                found[k].append(work())
+                spent[k] += time.perf_counter() - started
+    return [tuple(values[1:]) for values in found]
 
 
 def warmly(
@@ -104,7 +112,7 @@ def warmly(
 
 
 def child_environment(**changes: str) -> dict[str, str]:
-    """This process's environment, with Python keeping its compiled modules as it does by default."""
+    """This process's environment, in which Python caches compiled modules as by default."""
     environment = {**os.environ, **changes}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return environment
@@ -119,7 +127,7 @@ def child_seconds(command: Sequence[str], environment: Mapping[str, str] | None 
 
 
 def child_json(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Any:
-    """What `python -m module arguments...` prints, as JSON."""
+    """The output of `python -m module arguments...`, read as JSON."""
     environment = child_environment() if environment is None else environment
     command = [sys.executable, "-m", module, *arguments]
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)

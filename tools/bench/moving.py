@@ -1,4 +1,5 @@
-"""Numpy's memory to a device, through a kernel and back, beside numpy's own copies; and what an array takes there."""
+"""Moves numpy's memory to a device, through a kernel and back, compared with copies by numpy; and measures the memory
+of an array."""
 
 # vkamp infers the types of a kernel's parameters.
 # mypy: disable-error-code=no-untyped-def
@@ -19,9 +20,9 @@ from tools.bench.measure import Measurement, Options, check, child_json, warmly
 GROUP = "moving"
 ENGINES = ("kompute", "vulkan")
 MIB = 1 << 20
-#: Of numpy's rate of copying, what a view there and back should reach.
+#: The share of numpy's copying rate that a view should reach on the way to the device and back.
 RATE = 0.9
-#: How much larger than an array its memory on the device may be.
+#: The maximum ratio of an array's memory on the device to its size.
 MEMORY = {"kompute": 2.05, "vulkan": 1.05}
 
 
@@ -65,7 +66,7 @@ class _Trip:
         return seconds
 
     def memory(self, mib: int) -> float:
-        """The memory of the device (and of the host for it) that an array takes, by its size."""
+        """The memory of the device (and of the host for it) that an array uses, as a multiple of its size."""
         device: Any = self.view._queue.device  # type: ignore[attr-defined]
         with device.lock:
             device._release_everything()

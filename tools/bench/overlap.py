@@ -1,4 +1,4 @@
-"""What is left to wait for after the host slept for as long as its launches take; and equal work on several devices."""
+"""The remaining wait after the host has slept for the duration of its launches; and equal work on several devices."""
 
 # vkamp infers the types of a kernel's parameters.
 # mypy: disable-error-code=no-untyped-def
@@ -18,7 +18,7 @@ from tools.bench.measure import Measurement, Options, check, child_json
 
 GROUP = "overlap"
 ENGINES = ("kompute", "vulkan")
-#: Of the work's time, what may be left, and how much longer several devices may take than one.
+#: The maximum remaining share of the work's time, and how much longer several devices may take than one.
 LEFT, TOGETHER = 0.10, 1.10
 #: Seconds that a launch should take.
 _SECONDS = 0.1
@@ -29,7 +29,7 @@ _MAX_ROUNDS = 60_000
 
 
 @amp.kernel
-def turn(idx, values, outer):
+def mix(idx, values, outer):
     x = values[idx]
     for _ in range(outer):
         for _step in amp.static_range(64):
@@ -53,7 +53,7 @@ def measure(options: Options) -> Iterator[Measurement]:
 
 
 class _Work:
-    """Launches on one device, each of which takes about `_SECONDS`."""
+    """Launches on one device that take about `_SECONDS` each."""
 
     def __init__(self, path: str) -> None:
         self.view = amp.accelerator(path).default_view
@@ -69,7 +69,7 @@ class _Work:
     def start(self, count: int, *, dependent: bool = False) -> None:
         for number in range(count):
             values = self.arrays[0 if dependent else number]
-            amp.parallel_for_each(self.view, values.extent, turn, values, self.rounds)
+            amp.parallel_for_each(self.view, values.extent, mix, values, self.rounds)
 
     def full(self, count: int, *, dependent: bool = False) -> float:
         started = time.perf_counter()
@@ -100,7 +100,8 @@ def _alone(path: str, runs: int) -> dict[str, Any]:
 
 
 def _together(paths: list[str], runs: int) -> dict[str, Any]:
-    """The same work on all devices at once, as a multiple of the longest time that one of them takes alone."""
+    """The time of the same work on all devices simultaneously, as a multiple of the longest time of one device
+    alone."""
     works = [_Work(path) for path in paths]
     values = []
     for _ in range(runs + 1):

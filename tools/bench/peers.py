@@ -1,7 +1,5 @@
-"""Other frameworks beside vkamp: which there are, and how each is asked in a process of its own.
-
-Drivers and frameworks disturb one another, and some end the process where they fail; what one says or prints is kept
-from the table.
+"""Other frameworks to compare vkamp with: which exist, and how each is measured in a separate process. Drivers and
+frameworks disturb one another, and some end the process when they fail. Their output does not reach the table.
 """
 
 # The peers are no dependencies: mypy may not find them, nor know their types.
@@ -27,7 +25,7 @@ __all__ = ["CUDA", "Device", "answer", "ask", "taichi", "versions", "vkdispatch"
 
 #: The peers that reach a device by CUDA only.
 CUDA = ("Taichi, CUDA", "CuPy", "numba-cuda", "PyTorch", "Warp")
-#: What each peer is imported as.
+#: The module name of each peer.
 _MODULES = {
     "wgpu-py": "wgpu",
     "vkdispatch": "vkdispatch",
@@ -57,7 +55,7 @@ class Device:
 
 
 def ask(module: str, peer: str, device: Device, *arguments: object, seconds: float = 120) -> dict[str, Any]:
-    """What the module answers about a peer, in a child process; in `missing`, why it does not."""
+    """The answer of the module for a peer, from a child process; in `missing`, why there is none."""
     name = _MODULES.get(peer)
     if name is not None and importlib.util.find_spec(name) is None:
         return {"missing": "not installed"}
@@ -81,13 +79,14 @@ def ask(module: str, peer: str, device: Device, *arguments: object, seconds: flo
 
 @functools.cache
 def versions(peer: str) -> dict[str, str]:
-    """The versions of the packages that hold the peer, for a measurement's notes."""
+    """The versions of the peer's packages, for the notes of a measurement."""
     packages = importlib.metadata.packages_distributions().get(_MODULES.get(peer, ""), [])
     return {package: importlib.metadata.version(package) for package in sorted(set(packages))}
 
 
 def answer(work: Callable[..., dict[str, Any]]) -> None:
-    """The child's part: gives `work` the peer, the device and the arguments of :func:`ask`, and prints its answer."""
+    """Runs in the child: calls `work` with the peer, the device and the arguments of :func:`ask`, and prints its
+    answer."""
     peer, index, name, *arguments = sys.argv[1:]
     # Some peers print banners and warnings.
     output = os.dup(1)
@@ -99,12 +98,12 @@ def answer(work: Callable[..., dict[str, Any]]) -> None:
         found = {"missing": f"fails here: {type(error).__name__}{f': {lines[0][:150]}' if lines else ''}"}
     with os.fdopen(output, "w") as stream:
         stream.write(json.dumps(found))
-    # Some peers crash when the interpreter takes them apart; what they were asked is said.
+    # Some peers crash at the end of the interpreter; the answer has been printed before.
     os._exit(0)
 
 
 def _environment() -> dict[str, str]:
-    """Taichi asks the network for a newer version otherwise."""
+    """Otherwise Taichi looks for a newer version on the network."""
     return child_environment(TI_SKIP_VERSION_CHECK="ON")
 
 

@@ -28,7 +28,7 @@ from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.preparing import prepare
 
 GROUP = "plain"
-#: Of PyTorch's speed, what a kernel should reach at least.
+#: The minimum share of PyTorch's speed that a kernel should reach.
 MIN = 0.98
 TYPES = ("float32", "int32", "float16", "uint8")
 WORKS = ("saxpy", "scaling", "a*b+c")
@@ -157,7 +157,7 @@ class _Device:
 
 
 def _work(name: str, kind: str) -> tuple[Any, Callable[[list[Any]], tuple[Any, ...]], Callable[..., Any]]:
-    """The kernel, its arguments of four containers, and what numpy makes of these: the last container."""
+    """The kernel, its four containers, and a function that computes the last container with numpy."""
     half, a = kind == "float16", 3.0 if kind.startswith("float") else 3
     if name == "saxpy":
         return (saxpy_of_half if half else saxpy), lambda v: (a, v[0], v[3]), lambda v: v[0] * v[0].dtype.type(3) + v[3]
@@ -285,7 +285,7 @@ def _others(device: _Device, bits: int, runs: int) -> list[dict[str, Any]]:
 # -- a loop that only computes ------------------------------------------------------------------------------------
 
 
-#: The loop as it is printed, and other forms of it.
+#: The loop as the printer writes it, and other forms of it.
 _LOOP_HEAD, _LOOP_END = "    float zr = 0.0;", "    out_["
 
 

@@ -1,4 +1,4 @@
-"""What a user waits for before anything is computed: the environment's launcher, the imports, and the first launch."""
+"""The time before anything is computed: the environment's launcher, the imports, and the first launch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def measure(options: Options) -> Iterator[Measurement]:
     """Times of whole processes; those of imports are over that of a Python that does nothing."""
     python = [sys.executable, "-c"]
     with tempfile.TemporaryDirectory() as folder:
-        # Holds numpy's bytecode, and never gets vkamp's.
+        # Contains the bytecode of numpy, but not that of vkamp.
         uncompiled_environment = child_environment(PYTHONPYCACHEPREFIX=folder)
         child_seconds([*python, "import numpy"], uncompiled_environment)
         empty, launched, numpy, vkamp, uncompiled = alternately(
@@ -82,7 +82,7 @@ def _over(empty: tuple[float, ...], values: tuple[float, ...]) -> tuple[float, .
 
 
 def _slowest_imports(count: int) -> list[tuple[str, float]]:
-    """The modules whose own code takes longest when vkamp is imported, in milliseconds."""
+    """The modules whose code, without their imports, takes longest when vkamp is imported (milliseconds)."""
     command = [sys.executable, "-X", "importtime", "-c", "import vkamp"]
     report = subprocess.run(
         command, check=True, capture_output=True, text=True, cwd=ROOT, env=child_environment()

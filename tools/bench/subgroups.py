@@ -1,6 +1,5 @@
-"""Sums and scans of tiles: through tile_static memory and barriers, and by functions of subgroups.
-
-Each row of subgroups has its `speed_up` over the textbook's program in the notes.
+"""Sums and scans of tiles: through tile_static memory and barriers, and by subgroup functions. The notes of each row of
+subgroups contain its `speed_up` over the textbook's program.
 """
 
 # vkamp infers the types of a kernel's parameters.
@@ -88,7 +87,7 @@ def _work(
     expected: NDArray[Any],
     launches: int,
 ) -> Callable[[], float]:
-    """Some launches in a row, checked once; gives the seconds of each."""
+    """A sequence of launches, checked once; returns the seconds of each."""
     view = accelerator.default_view
     kernel: Any = amp.kernel(function)
     given = amp.array(amp.extent(values.size), amp.float32, data=values, accelerator_view=view)

@@ -1,7 +1,6 @@
-"""What others take for the work of the group `throughput`, each if it is installed.
-
-On NVIDIA devices CuPy, PyTorch and numba-cuda with their own functions; on every device frameworks over Vulkan, which
-bring no such functions, with the kernels that their users write: a copy, and the tiled product of the textbooks.
+"""The times of other frameworks for the work of the group `throughput`, if they are installed. On NVIDIA devices CuPy,
+PyTorch and numba-cuda use their library functions. On every device, frameworks over Vulkan, which have no such
+functions, use kernels as their users write them: a copy, and the tiled product of the textbooks.
 """
 
 # The peers are no dependencies: mypy may not find them, nor know their types.

@@ -15,6 +15,7 @@ import itertools
 import json
 import statistics
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,7 +30,7 @@ from vkamp.run.vulkan import staging
 
 GROUP = "transfers"
 MIB = 1 << 20
-#: Bytes per second that are to be reached on a GPU; what the pipeline may take of its slowest stage's time.
+#: The target in bytes per second on a GPU; and the maximum time of the pipeline as a multiple of its slowest stage.
 AGAIN, BETWEEN, PIPELINE = 25e9, 20e9, 1.15
 _STEPS, _STEP_MIB = 16, 64
 TORCH = "PyTorch: "
@@ -91,7 +92,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 class _OneDevice:
-    """Numbers in new memory of numpy's, an array on the device, and PyTorch's there, if there is such."""
+    """Numbers in new memory of numpy, an array on the device, and one of PyTorch if it is installed."""
 
     def __init__(self, path: str, mib: int) -> None:
         self.view = amp.accelerator(path, engine="vulkan").default_view
@@ -103,7 +104,7 @@ class _OneDevice:
         self.rows: Rows = {}
 
     def new(self) -> NDArray[np.int32]:
-        """Memory that was used by nobody, filled."""
+        """New memory, filled."""
         self.number += 1
         return np.full(self.size, self.number, np.int32)
 
@@ -167,7 +168,7 @@ class _OneDevice:
 
 
 class _Pipeline:
-    """Views that each go to the device, through a kernel and home."""
+    """Views, each of which is copied to the device, changed by a kernel, and copied back."""
 
     def __init__(self, path: str, mib: int) -> None:
         self.view = amp.accelerator(path, engine="vulkan").default_view
@@ -212,6 +213,43 @@ class _Pipeline:
         )
 
 
+class _Bus:
+    """The same bytes by the copy queues alone, from and to imported arrays: an upper bound for any pipeline."""
+
+    def __init__(self, pipeline: _Pipeline) -> None:
+        queue: Any = pipeline.view._queue
+        self.direct = queue.device.direct_copies
+        for each in (pipeline.upload, pipeline.upload, pipeline.upload, pipeline.upload, pipeline.upload):
+            each()  # The fifth transfer imports the memory.
+        with queue.device.lock:
+            known = self.direct.arrays._known.values()
+            self.imported = [found.slot for found in known if found.slot is not None][:_STEPS]
+        self.size = pipeline.raws[0].nbytes
+        self.buffers = [queue.allocate(self.size) for _ in self.imported]
+        self.regions = np.array([[0, 0, self.size]], np.uint64)
+
+    def up(self) -> None:
+        for host, buffer in zip(self.imported[::2], self.buffers[::2], strict=True):
+            for _ in range(2):
+                self.direct._up.copy(host, buffer.slot, self.regions)
+
+    def down(self) -> None:
+        for host, buffer in zip(self.imported[1::2], self.buffers[1::2], strict=True):
+            for _ in range(2):
+                self.direct._down.copy(buffer.slot, host, self.regions)
+
+    def both(self) -> None:
+        other = threading.Thread(target=self.down)
+        other.start()
+        self.up()
+        other.join()
+
+    def once(self, rows: Rows) -> None:
+        stages = {"16 up, by the bus": self.up, "16 down, by the bus": self.down, "16 of both, by the bus": self.both}
+        for name, work in stages.items():
+            rows.setdefault(name, []).append(_seconds(work))
+
+
 def _torch() -> Any:
     """PyTorch, where it is installed and has a GPU."""
     if importlib.util.find_spec("torch") is None:
@@ -228,6 +266,11 @@ def _one(path: str, runs: int, mib: int, step_mib: int) -> Rows:
     rows: Rows = {}
     for _ in range(runs + 1):
         pipeline.once(rows)
+    queue: Any = pipeline.view._queue
+    if queue.device.direct_copies is not None:
+        bus = _Bus(pipeline)
+        for _ in range(runs + 1):
+            bus.once(rows)
     # The first of each makes memory and compiles.
     return {name: values[1:] for name, values in {**device.rows, **rows}.items()}
 

@@ -96,7 +96,7 @@ class _Tree:
         return sorted(found)
 
     def fresh(self, word: str) -> str:
-        """A name that is not taken."""
+        """An unused name."""
         taken = {n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)}
         taken |= {n.name for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef)}
         return next(f"{word}{k}" for k in range(1, 1000) if f"{word}{k}" not in taken)
@@ -185,7 +185,7 @@ def swapped_statements(t: _Tree) -> bool:
 
 
 def left_out(t: _Tree) -> bool:
-    """A statement is left out."""
+    """Removes a statement."""
     block, n = t.statement()
     if len(block) < 2:
         return False
@@ -194,7 +194,7 @@ def left_out(t: _Tree) -> bool:
 
 
 def doubled(t: _Tree) -> bool:
-    """A statement comes twice."""
+    """Repeats a statement."""
     block, n = t.statement()
     block.insert(n, copy.deepcopy(block[n]))
     return True
@@ -328,7 +328,7 @@ def combined(t: _Tree) -> bool:
 
 
 def renamed(t: _Tree) -> bool:
-    """A variable gets the name of another, or a new one, wherever it is used or in one place."""
+    """Renames a variable to another or to a new name, everywhere or in one place."""
     names = t.names()
     old = t.random.choice(names)
     new = t.random.choice([*names, t.fresh("other"), "int", "out", "sample", "buffer", "main", "gl_x", "half", "input"])
@@ -356,7 +356,7 @@ def extracted(t: _Tree) -> bool:
 
 
 def named(t: _Tree) -> bool:
-    """An expression of a statement goes into a variable before it."""
+    """Assigns an expression of a statement to a variable before it."""
     block, n = t.statement()
     if not isinstance(block[n], (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.Return, ast.For)):
         return False

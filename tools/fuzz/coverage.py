@@ -1,4 +1,4 @@
-"""What of the language the programs use: node classes of the IR, builtins, operators, and forms of the source."""
+"""The parts of the language that programs use: node classes of the IR, builtins, operators, and forms of the source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vkamp.ir.builtins import ATOMICS, BUILTINS
 
 __all__ = ["NOT_CLAIMED", "claimed", "of"]
 
-#: What no program uses, and why.
+#: Parts that no program uses, and why.
 NOT_CLAIMED: dict[str, str] = {
     "node Print": "only the reference accelerator prints",
     "node Remark": "the compiler's passes write it for readers of the shader, no program does",
@@ -26,7 +26,7 @@ def claimed() -> list[str]:
     """Everything that a long run must use."""
     classes = [
         c.__name__ for c in vars(ir).values()
-        if isinstance(c, type) and issubclass(c, ir.Node) and c not in (ir.Node, ir.Expr, ir.Place, ir.Stmt)
+        if isinstance(c, type) and issubclass(c, ir.Node) and c not in (ir.Node, ir.Expr, ir.Place, ir.Stmt, ir.Aside)
     ]  # fmt: skip
     names = [f"node {name}" for name in classes]
     names += [f"builtin {name}" for name in BUILTINS]

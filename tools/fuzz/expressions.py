@@ -1,7 +1,6 @@
-"""Random expressions of a kind, over what is in scope, with every value defined.
-
-Drivers' known faults are kept out here, each with a comment where it would arise: a store of a NaN made by a division
-is dropped by lavapipe, so no divisor of a float is 0; denormals are flushed by SwiftShader, so no result is that small.
+"""Random expressions of a kind over the names in scope, all of whose values are defined. They avoid known faults of
+drivers, with a comment at each place: a store of a NaN made by a division is dropped by lavapipe, so no divisor of a
+float is 0; denormals are flushed by SwiftShader, so no result is that small.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class Shape:
 
 @dataclass
 class Scope:
-    """What can be named at a point of a function."""
+    """The names that can be used at a point of a function."""
 
     values: list[Expr] = field(default_factory=list)
     #: Names among ``values`` that may be assigned.
@@ -76,11 +75,11 @@ class Scope:
     cells: list[Expr] = field(default_factory=list)
 
     def inner(self) -> Scope:
-        """A scope for a nested block: what it adds is not known outside."""
+        """A scope for a nested block: its names do not exist outside."""
         return Scope(list(self.values), list(self.variables), list(self.arrays), list(self.functions), list(self.cells))
 
     def without(self, hidden: list[Array]) -> Scope:
-        """A scope in which some arrays can't be read, not by what is called either."""
+        """A scope in which some arrays cannot be read, also not by called functions."""
         scope = self.inner()
         scope.arrays = [a for a in scope.arrays if a not in hidden]
         scope.functions = [f for f in scope.functions if not any(f.reads(a) for a in hidden)]
@@ -88,7 +87,7 @@ class Scope:
 
 
 class Expressions:
-    """Makes expressions; ``scope`` is where they stand."""
+    """Makes expressions; ``scope`` is the scope of their place."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -166,7 +165,7 @@ class Expressions:
         )
 
     def plain_leaf(self, scope: Scope, kind: Kind) -> Expr:
-        """A variable or constant: no memory, whose subscripts would need leaves of their own."""
+        """A variable or constant, but no memory, whose subscripts would need further leaves."""
         known = [v for v in scope.values if v.kind == kind]
         return self.random.choice(known) if known and self.random.random() < 0.9 else self.constant(kind)
 
@@ -223,7 +222,7 @@ class Expressions:
     # -- any kind ----------------------------------------------------------------------------------------------
 
     def make(self, scope: Scope, kind: Kind, depth: int) -> Expr:
-        """An expression whose value may stand where ``kind`` is expected."""
+        """An expression whose value may be used where ``kind`` is expected."""
         r = self.random
         if depth <= 0:
             return self.leaf(scope, kind)
@@ -395,7 +394,7 @@ class Expressions:
             return Expr(BOOL, text, tuple(self.make(scope, k, depth - 1) for k in kinds))
 
         def chain() -> Expr:
-            # What a chain evaluates only sometimes must have no calls.
+            # The parts of a chain that are evaluated under a condition must have no calls.
             k = r.choice([INT, UINT, EXACT])
             parts = (self.make(scope, k, depth - 1), self.leaf(scope, k), self.leaf(scope, k))
             return Expr(BOOL, f"({{0}} {compare} {{1}} {r.choice(['<', '<=', '!=', '=='])} {{2}})", parts)
@@ -431,7 +430,7 @@ class Expressions:
     # -- floats ------------------------------------------------------------------------------------------------
 
     def exact(self, scope: Scope, kind: Kind, depth: int) -> Expr:
-        """An exact float within the kind's size and bits; what would pass them is folded."""
+        """An exact float within the kind's size and bits; larger values are folded."""
         if kind.takes(EXACT) and self.random.random() < 0.08:
             return self.folded(self.row(scope, Kind("exact"), depth), kind)
         for _ in range(3):

@@ -1,7 +1,7 @@
 """Forms of several words that random kernels must have: sequences, references to structs, values of ``and`` and ``or``.
 
-A form is a text over tame values (``pairs.py``) that changes an int, ``$``.  ``@1`` and ``@2`` are new names; a word in
-angle brackets is made anew for each kernel: ``<int>``, ``<ints>`` (a private array of three), ``<tuple>``, ...
+A form is a text over tame values (``pairs.py``) that changes an int, ``$``. ``@1`` and ``@2`` are new names; a word in
+angle brackets is replaced for each kernel: ``<int>``, ``<ints>`` (a private array of three), ``<tuple>``, ...
 """
 
 from __future__ import annotations
@@ -194,7 +194,8 @@ class Forms(Pairs):
         return prefix + name
 
     def word(self, word: str, scope: Scope, lines: Lines) -> Expr | str:
-        """What a word in angle brackets means: an expression, or the name of what is made for it."""
+        """The replacement of a word in angle brackets: an expression, or the name of an object that is created for
+        it."""
         kinds: dict[str, Kind] = {"int": INT, "uint": UINT, "float": FLOAT, "bool": BOOL}
         if word in kinds:
             return self.tame(scope, kinds[word], lines)

@@ -1,4 +1,4 @@
-"""The pairs of the language that random kernels must reach, and what of them a program has.
+"""The pairs of the language that random kernels must reach, and those in a program.
 
 A pair is a construct and its context: a kind of expression and an operand position, a statement and
 the statement around it, an operator and the types of its operands, a builtin and the shape of its argument, a barrier
@@ -16,17 +16,21 @@ from collections.abc import Iterator
 
 from tools.fuzz.rows import LEFT_OUT
 from tools.fuzz.tree import Expr, Kind, Lines, Program, fill, source_of
+from vkamp.ir import types
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
-from vkamp.ir.types import SCALARS, SMALL
+from vkamp.ir.types import SCALARS
 
 __all__ = ["ALIVE", "AROUND", "ENCLOSING", "EXPRESSIONS", "FORM_NAMES", "OPERATORS", "POSITIONS", "SHAPES",
            "STATEMENTS", "TYPES", "claimed", "form_pairs", "pairs_of", "pairs_of_seeds", "possible",
            "report"]  # fmt: skip
 
+#: The types that only memory has: integers. Random kernels have no bfloat16; tests/types compares it with ml_dtypes.
+SMALL = tuple(name for name, kind in types.SMALL.items() if kind.is_integer)
+
 # -- expressions and positions -------------------------------------------------------------------------------------
 
-#: Kinds of expressions, and what each may give: int, uint, float, bool, vector, struct.
+#: Kinds of expressions, and the possible types of each: int, uint, float, bool, vector, struct.
 EXPRESSIONS: dict[str, str] = {
     "int literal": "int", "float literal": "float", "bool literal": "bool",
     "variable": "int uint float bool vector struct", "launch value": "int uint float bool",
@@ -43,7 +47,7 @@ EXPRESSIONS: dict[str, str] = {
 
 _NUMBERS, _WHOLE, _TESTS = "int uint float", "int uint", "bool int uint float"
 
-#: Operand positions, and what may stand there.
+#: Operand positions, and the possible operands of each.
 POSITIONS: dict[str, str] = {
     "arithmetic left": "int uint float vector bool", "arithmetic right": "int uint float vector bool",
     "division left": "int uint float vector", "division right": "int uint float vector",
@@ -86,7 +90,7 @@ REFUSED: dict[tuple[str, str], str] = {
 
 
 def possible(expression: str, position: str) -> list[str]:
-    """The types in which an expression may stand in a position."""
+    """The possible types of an expression in a position."""
     if (expression, position) in REFUSED:
         return []
     accepted = POSITIONS[position].split()
@@ -109,7 +113,7 @@ _AMP_BUILTINS = {"tdiv", "trem", *(n[4:] for row in BUILTINS.values() for n in r
 
 
 class _Names:
-    """What the names of a program stand for."""
+    """The meanings of the names of a program."""
 
     def __init__(self, program: Program, nodes: list[ast.AST]) -> None:
         self.launch = {*program.scalars}
@@ -133,7 +137,7 @@ class _Names:
 
 
 def called(node: ast.Call) -> str:
-    """The last part of what is called."""
+    """The last part of the name of a called function."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
@@ -146,7 +150,7 @@ def _space(node: ast.Call) -> str:
 
 
 def expression_kind(node: ast.AST, names: _Names) -> str:
-    """The kind of an expression; ``""`` for what is no operand."""
+    """The kind of an expression; ``""`` if it is not an operand."""
     if isinstance(node, ast.Constant):
         return f"{type(node.value).__name__} literal"
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
@@ -285,7 +289,7 @@ STATEMENTS = (
     "annotated", "function", "lambda",
 )  # fmt: skip
 
-#: What a statement may stand in.
+#: The possible contexts of a statement.
 ENCLOSING = ("kernel", "device function", "nested function", "if", "elif", "else", "case", "for", "static for", "while")
 
 #: Statements that are refused in some places, with the reason.
@@ -327,7 +331,7 @@ def statement_kind(node: ast.stmt) -> str:
 
 
 def _blocks(node: ast.stmt, kind: str) -> Iterator[tuple[str, list[ast.stmt], bool]]:
-    """The blocks under a statement: what each is called, and whether it is an ``elif`` alone."""
+    """The blocks of a statement: the name of each, and whether it is only an ``elif``."""
     if isinstance(node, ast.If):
         yield kind, node.body, False
         chained = len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
@@ -361,7 +365,7 @@ _NO_FORM = {("small store", e): "functions do not see the container" for e in ("
 
 
 def form_pairs() -> list[tuple[str, str]]:
-    """Every form with what it may stand in."""
+    """Every form with its possible contexts."""
     return [(f, e) for f in FORM_NAMES for e in ENCLOSING if (f, e) not in _NO_FORM]
 
 
@@ -375,7 +379,7 @@ def _own(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 class _Sequences:
-    """What the names of a program stand for in forms."""
+    """The meanings of the names of a program in forms."""
 
     def __init__(self, program: Program, nodes: list[ast.AST]) -> None:
         self.small = {c.name for c in program.containers if c.written and c.dtype.removeprefix("np.") in SMALL}
@@ -407,7 +411,7 @@ class _Sequences:
         return "vector" if name[-1:] in "234" and _space(node) == "amp" else ""
 
     def kind(self, node: ast.AST) -> str:
-        """What sort of sequence an expression is."""
+        """The sort of sequence of an expression."""
         if isinstance(node, ast.Name):
             return self.of.get(node.id, "")
         if isinstance(node, ast.Call) and called(node) in ("enumerate", "zip", "reversed", "map"):
@@ -415,7 +419,7 @@ class _Sequences:
         return {ast.Tuple: "tuple", ast.GeneratorExp: "generator"}.get(type(node), "")
 
     def is_reference(self, node: ast.AST) -> bool:
-        """Whether it is a struct in place: an element, or what a name refers to."""
+        """Whether it is a struct in memory: an element, or a name that refers to one."""
         if isinstance(node, ast.Subscript):
             return self.kind(node.value) == "structs"
         return isinstance(node, ast.Name) and (self.kind(node) == "struct" or node.id in self.references)
@@ -505,12 +509,12 @@ class _Sequences:
 
 # -- barriers ------------------------------------------------------------------------------------------------------
 
-#: What is around a barrier, from the outside in.
+#: The statements around a barrier, the outermost first.
 AROUND = ("kernel", "for", "while", "if", "static for", "match", "for for", "for if", "if for", "while if",
           "device function")  # fmt: skip
 #: How many barriers a block has that has any.
 _COUNTS = ("1", "2", "3")
-#: Values that are made before a barrier and used behind it.
+#: Values that are computed before a barrier and used after it.
 ALIVE = ("int", "uint", "float", "bool", "vector", "struct", "private array", "tuple", "view", "counter", "element")
 
 
@@ -519,7 +523,7 @@ def _is_wait(node: ast.stmt) -> bool:
 
 
 def _value_kind(node: ast.expr, names: _Names) -> str:
-    """What a variable holds, of the expression that makes it, as far as it shows."""
+    """The kind of value of a variable, if the assigned expression shows it."""
     if isinstance(node, ast.Call):
         name = called(node)
         found = {"private": "private array", "uint32": "uint", "int32": "int", "float32": "float", "bool": "bool",
@@ -538,7 +542,7 @@ def _value_kind(node: ast.expr, names: _Names) -> str:
 
 
 def _barrier_pairs(block: list[ast.stmt], around: tuple[str, ...], names: _Names) -> Iterator[str]:
-    """The barriers of a block, and what is alive across them."""
+    """The barriers of a block, and the values that are alive across them."""
     waits = [n for n, s in enumerate(block) if _is_wait(s)]
     where = " ".join([a for a in around if a not in ("kernel", "elif", "else")] or ["kernel"]).replace("case", "match")
     if waits:
@@ -557,7 +561,7 @@ def _barrier_pairs(block: list[ast.stmt], around: tuple[str, ...], names: _Names
 
 # -- operators and types -------------------------------------------------------------------------------------------
 
-#: What operands may be: the scalars, the small integers in memory, and literals.
+#: The possible operands: the scalars, the small integers in memory, and literals.
 TYPES = (*SCALARS, *SMALL, "int literal", "float literal")
 OPERATORS = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=")
 _SYMBOLS: dict[type[ast.AST], str] = {
@@ -573,7 +577,7 @@ def is_float(kind: str) -> bool:
 
 
 def operator_pairs() -> list[tuple[str, str, str]]:
-    """Every operator with two types that it takes."""
+    """Every operator with two types of operands."""
     found = []
     for left, op, right in itertools.product(TYPES, OPERATORS, TYPES):
         if "literal" in left and "literal" in right:
@@ -710,12 +714,16 @@ def _has_shape(name: str, shape: str) -> bool:
     return shape in ("variable", "element", "choice") if special else True
 
 
+#: Syntax that random kernels lack: `with` is for tile scopes, which the plain Python that judges them does not have.
+NOT_GENERATED = (ast.With,)
+
+
 def source_classes() -> list[type[ast.AST]]:
     """The classes of syntax that the front end knows."""
     import vkamp.front.lower  # noqa: F401  (registers the handlers)
     from vkamp.front.context import _HANDLERS
 
-    return list(_HANDLERS)
+    return [kind for kind in _HANDLERS if kind not in NOT_GENERATED]
 
 
 def pairs_of_seeds(seeds: range) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""What the containers of a program hold at the start."""
+"""The initial contents of a program's containers."""
 
 from __future__ import annotations
 

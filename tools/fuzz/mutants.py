@@ -1,7 +1,6 @@
-"""Judges changed kernels: the compiler refuses them, or all accelerators and both oracles agree.
-
-A change may make a program whose result nobody promises: a race, an index out of bounds, an endless loop, sums whose
-order the device chooses.  The oracles say so, and such programs count as dropped.
+"""Checks changed kernels: either the compiler rejects them, or all accelerators and both oracles agree. The result of a
+changed program may be undefined: a race, an index out of bounds, an endless loop, sums in an order that the device
+chooses. The oracles report this, and such programs count as dropped.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from tools.fuzz.run import Failure, Loaded, compare, flat, plain, run, subgroup_
 
 __all__ = ["judge"]
 
-#: Runs with noise, which show what depends on how a device rounds.
+#: The number of runs with noise, which show what depends on the rounding of a device.
 _NOISY = 3
 
 
 def judge(loaded: Loaded, drivers: list[str], said: Callable[[str], None]) -> tuple[str, Failure | None]:
-    """What became of it, in a word, and what is wrong.  ``said`` is called before each run.
-
-    Devices have subgroups of several sizes: each is compared with the oracles of its size.
+    """The outcome in a word, and the fault. ``said`` is called before each run. Devices have subgroups of several
+    sizes; each device is compared with the oracles of its size.
     """
     by_size: dict[int | None, list[str]] = {}
     for name in drivers:
@@ -54,7 +52,7 @@ def _judged(
     if _depends_on_order(loaded, wanted, size):
         return "order", None
     if isinstance(known, Failure):
-        # What this oracle lacks; numbers without floats are the same everywhere all the same.
+        # This oracle lacks the construct, but results without floats are the same everywhere.
         special = any(word in loaded.source for word in ("float", "/", "."))
     else:
         failure = compare(loaded.program, wanted, known, "python")
@@ -74,7 +72,7 @@ def _judged(
 
 
 def _depends_on_order(loaded: Loaded, wanted: dict[str, Any], size: int | None) -> bool:
-    """Whether another order of the threads gives other results: without atomics that would be a race."""
+    """Whether another order of the threads gives other results; without atomics this would be a race."""
     if "atomic" not in loaded.source:
         return False
     for name in ("reversed", "random", "adversarial"):
@@ -86,7 +84,7 @@ def _depends_on_order(loaded: Loaded, wanted: dict[str, Any], size: int | None) 
 
 
 def _unsteady(loaded: Loaded, wanted: dict[str, Any], size: int | None) -> dict[str, list[Any]]:
-    """By container and part: where a result may differ since devices round in their own way, and how far."""
+    """By container and part: where results may differ because of rounding, and by how much."""
     masks = {name: [np.zeros(part.shape) for _, part in flat(value)] for name, value in wanted.items()}
     for n in range(_NOISY):
         noisy = plain(loaded, random.Random(n), size)
@@ -103,7 +101,7 @@ def _unsteady(loaded: Loaded, wanted: dict[str, Any], size: int | None) -> dict[
 
 
 def _masked(wanted: dict[str, Any], found: dict[str, Any], masks: dict[str, list[Any]]) -> dict[str, Any]:
-    """The results, with those that are near enough replaced by what they should be."""
+    """The results, in which those that are close enough are replaced by the expected ones."""
     if not masks:
         return found
     out = {}

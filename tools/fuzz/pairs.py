@@ -1,7 +1,7 @@
 """Pieces of kernels that have a given pair of a construct and its context (``grammar.py``).
 
-A piece makes *tame* values of what is in scope: whole numbers from 1 to 8, floats from 0.5 to 8, so that they may
-stand anywhere: as a divisor, a subscript, a shift's count.  What comes out is stored to the piece's own row.
+A piece makes *tame* values of what is in scope: whole numbers from 1 to 8, floats from 0.5 to 8, so that they can be
+used anywhere: as a divisor, a subscript, a shift count. The result is stored to a separate row for each piece.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from vkamp.ir.subgroups import INDICES, SUBGROUPS
 
 __all__ = ["LONG_TYPES", "Pairs", "Wanted", "wanted"]
 
-#: Tame floats, and what comes of them.
+#: Tame floats, and the results of operations on them.
 FLOAT = Kind("exact", size=2.0**12, bits=6)
 IV, FV = INT.vector(3), FLOAT.vector(2)
 PAIR = Kind("struct", struct="Pair")
@@ -55,7 +55,7 @@ _SUBGROUP_ROWS = [n for n in (*SUBGROUPS, *INDICES) if n not in NO_SUBGROUP]
 
 
 class Wanted:
-    """The pairs that the kernel of a seed has: each list's turn."""
+    """The pairs in the kernel of a seed: the next ones of each list."""
 
     def __init__(self, seed: int) -> None:
         def turn(rows: list, stride: int, count: int) -> list:  # type: ignore[type-arg]
@@ -84,12 +84,12 @@ class Wanted:
 
 
 def wanted(seed: int) -> Wanted:
-    """What the kernel of a seed has."""
+    """The contents of the kernel of a seed."""
     return Wanted(seed)
 
 
 class Pairs(Statements):
-    """Makes the pieces; what they need outside of the kernel is in ``beside``."""
+    """Makes the pieces; ``beside`` contains the code that they need outside of the kernel."""
 
     #: Whether the kernel has types of 64 bits.
     long = False
@@ -103,9 +103,9 @@ class Pairs(Statements):
         self.has_pair = False
         #: Containers of a number for each thread, for atomics.
         self.counters: list[str] = []
-        #: What reads the container ``long_row``.
+        #: The pieces that read the container ``long_row``.
         self.sections: list[str] = []
-        #: Launch values by name: what a piece wants beside the arguments.
+        #: Launch values by name that a piece needs in addition to the arguments.
         self.given: dict[str, tuple[int | float | bool, str]] = {}
         #: Containers of small elements, by type.
         self.small: dict[str, str] = {}
@@ -142,7 +142,7 @@ class Pairs(Statements):
         return IV if only_int or self.random.random() < 0.5 else FV
 
     def tame(self, scope: Scope, kind: Kind, lines: Lines) -> Expr:
-        """A variable with a tame value of what is in scope."""
+        """A variable with a tame value of the names in scope."""
         r = self.random
         if kind == PAIR:
             self.needs_pair()
@@ -199,7 +199,7 @@ class Pairs(Statements):
         return Expr(kind, name)
 
     def called(self, kind: Kind, scope: Scope, e: Expr) -> Expr:
-        """A call of a function of the module that gives its argument, in a way of its own."""
+        """A call of a new function of the module that returns its argument."""
         name = self.fresh("keep")
         bodies: list[Lines] = [
             [line("return p")],
@@ -358,7 +358,7 @@ class Pairs(Statements):
         return self.sink(Expr(kind, f"{name}({holes})", given))
 
     def placed(self, position: str, kind: Kind, h: Expr, scope: Scope, lines: Lines) -> Lines:
-        """What has the expression in the position; more lines come before it."""
+        """Code with the expression in the position, and the lines before it."""
         r = self.random
         word, _, part = position.partition(" ")
         x = self.tame(scope, kind, lines)
@@ -520,7 +520,7 @@ class Pairs(Statements):
     # -- statements --------------------------------------------------------------------------------------------
 
     def nested(self, scope: Scope, what: str, where: str) -> Lines:
-        """A statement of a kind inside another; ``v`` is what comes out."""
+        """A statement of a kind inside another; ``v`` is the result."""
         r = self.random
         lines: Lines = []
         v = self.fresh("v")
@@ -688,7 +688,7 @@ class Pairs(Statements):
         lines.append(Stmt([(f"for {k} in range(4):", (), [branches[where], line(f"{v} += 3")])]))
 
     def _return_here(self, where: str, v: str, condition: Expr, lines: Lines, in_function: bool) -> None:
-        """A return at this place: in a function of its own where this is the kernel."""
+        """A return at this place; in a separate function if the place is in the kernel."""
         if in_function:
             lines.append(Stmt([("if {0}:", (condition,), [line(f"return {v} + 9")])]))
             return
@@ -731,7 +731,8 @@ class Pairs(Statements):
                 return self.tame(scope, BOOL, lines)
             if is_float(name):
                 return Expr(Kind(name), f"amp.{name}({{0}})", (self.tame(scope, FLOAT, lines),))
-            # Any number where that is defined: shifts, divisors and what goes beside floats are tame.
+            # Any number for which the operation is defined: shift counts, divisors and the other operands of floats are
+            # tame.
             if divisor or is_float(beside) or "float" in beside or op == "/":
                 return Expr(Kind(name), f"amp.{name}({{0}})", (self.tame(scope, INT, lines),))
             if name in LONG_TYPES:
@@ -816,7 +817,7 @@ class Pairs(Statements):
     # -- barriers ----------------------------------------------------------------------------------------------
 
     def across(self, scope: Scope, around: str, count: int, alive: str, threads: int) -> Lines:
-        """Barriers in a place, and a value that is made before each and used behind it."""
+        """Barriers in a place, and a value that is computed before each and used after it."""
         r = self.random
         tile = self.fresh("turn")
         lines: Lines = [Stmt([(f"{tile} = amp.tile_static({threads}, amp.int32)", (), None)], fixed=True)]
@@ -863,7 +864,8 @@ class Pairs(Statements):
             lines.append(self.barrier_of())
             lines.append(line(f"{v} += {used}"))
             if n % 2 == 0:
-                # In a loop the next round's store has no barrier before it: the last load is of the thread's own.
+                # In a loop there is no barrier before the store of the next iteration, so the last load is of the
+                # thread's own element.
                 other = "li" if again and n == count - 1 else f"{threads - 1} - li"
                 lines.append(line(f"{v} += {tile}[{other}] & 255"))
         return lines
@@ -874,7 +876,7 @@ class Pairs(Statements):
         return Stmt([(f"t.barrier.{self.random.choice(waits)}()", (), None)])
 
     def _alive(self, scope: Scope, alive: str, v: str, lines: Lines, outer: Lines) -> str:
-        """Makes a value of ``v``, and says how it is read as an int."""
+        """Makes a value from ``v``, and returns how to read it as an int."""
         name = self.fresh("live")
         now = f"({v} & 7) + 1"
         made = {

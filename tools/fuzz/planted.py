@@ -70,7 +70,7 @@ FAULTS: tuple[Fault, ...] = (
           "return _deciding(ctx, name, node.values, node)", "return _logical(ctx, name, node.values, node)",
           "reference,python"),
     Fault("small", "private arrays of small integers do not wrap what is stored", "vkamp/emit/expressions.py",
-          ' if self.is_part(place) or self._kept_type(place) != "int" else value', "",
+          "if not self.is_part(place) and self._kept_type(place) == self._shared.forms.value(kind):", "if False:",
           "reference,swiftshader"),
     Fault("claim", "nobody knows that amp.uniform defines a variable: check mode omits checks", "vkamp/ir/traversal.py",
           ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "UniformAssert")',
@@ -79,7 +79,8 @@ FAULTS: tuple[Fault, ...] = (
 
 
 def kernels_until_caught(fault: Fault, most: int, seed: int = 0) -> tuple[int, str]:
-    """How many kernels it took, and the first line of what failed; 0 kernels: none of them showed it."""
+    """The number of kernels until it was found, and the first line of the failure; 0 kernels: none of them showed
+    it."""
     with tempfile.TemporaryDirectory(prefix="vkamp-planted-") as folder:
         place = Path(folder)
         for name in ("vkamp", "tools"):

@@ -102,7 +102,7 @@ class _Maker(Forms):
         return extent, tuple(sizes)
 
     def pieces(self, scope: Scope, wants: Wanted) -> tuple[Lines, Lines]:
-        """The pieces of the pairs that this kernel has: before its other statements, and behind them."""
+        """The pieces for the pairs of this kernel: before its other statements, and after them."""
         first: Lines = []
         last: Lines = []
         if self.tile is not None and self.random.random() < 0.7:
@@ -117,7 +117,7 @@ class _Maker(Forms):
         others += [self.operator(scope, *w) for w in wants.operators]
         others += [self.of_row(scope, *w) for w in wants.rows]
         for lines in others:
-            # Behind the other statements some threads may have left the kernel.
+            # After the other statements, some threads may have left the kernel.
             (first if self.random.random() < 0.7 else last).extend(lines)
         return first, last
 
@@ -244,7 +244,7 @@ class _Maker(Forms):
                 self.uniform.append(Expr(kind, name))
 
     def results(self, scope: Scope):  # type: ignore[no-untyped-def]
-        """Adds the containers that are written; gives what makes their last stores."""
+        """Adds the containers that are written; returns the function that makes their last stores."""
         r = self.random
         threads = 1
         for n in self.extent:
@@ -252,7 +252,7 @@ class _Maker(Forms):
         kinds = [INT, UINT, EXACT, ROUGH, SPECIAL, r.choice([INT, EXACT, UINT]).vector(r.choice([2, 3, 4]))]
         kinds += [RAW] * self.precise
         kinds += [Kind("struct", struct=s) for s in self.shapes]
-        # The library behind precise functions takes drivers long to compile: rough results are rare.
+        # Drivers take long to compile the library of precise functions, so rough results are rare.
         chosen = [k for k in kinds if k == INT or r.random() < (0.25 if k == ROUGH else 0.4)]
         places: list[tuple[Container, list[Expr]]] = []
         for kind in chosen:
@@ -288,7 +288,7 @@ class _Maker(Forms):
                     if cell.kind in (INT, UINT, EXACT, ROUGH) and self.random.random() < (
                         0.8 if cell.kind == ROUGH else 0.4
                     ):
-                        # Every row has its turn.
+                        # Every row is used in rotation.
                         value = self.row(scope, cell.kind, 2, self.seed * 3 + n)
                         value = self.folded(value, EXACT) if cell.kind == EXACT else value
                     if container.tolerances:
@@ -338,7 +338,7 @@ class _Maker(Forms):
         return Stmt([(f"t.barrier.{self.random.choice(_BARRIERS)}()", (), None)])
 
     def tile_phases(self, scope: Scope) -> Lines:
-        """Rounds of stores to elements of a thread's own, a barrier, loads from anywhere, a barrier."""
+        """Rounds of stores to the thread's own elements, a barrier, loads from any element, a barrier."""
         r = self.random
         assert self.tile is not None
         count = 1
@@ -359,7 +359,7 @@ class _Maker(Forms):
             self.uniform.append(Expr(INT, name))
         for _ in range(r.choice([1, 1, 2])):
             lines += self.round(scope, shared)
-        # After the last barrier any thread may go its own way.
+        # After the last barrier, threads may diverge.
         return lines + self.statements(scope, r.randint(0, 2), ())
 
     def shared_array(self, scope: Scope, lines: Lines, count: int) -> tuple[Array, list[str]]:
@@ -417,7 +417,7 @@ class _Maker(Forms):
             chosen = [(arrays, own)]
         else:
             chosen = shared
-        # What all threads store is not read until after the barrier.
+        # Elements that all threads store are read only after the barrier.
         scope_before = scope.without([array for array, _ in chosen])
         for array, places in chosen:
             for place in places:
@@ -433,7 +433,7 @@ class _Maker(Forms):
         lines.append(self.barrier())
         form = r.random()
         if form < 0.2:
-            # What is assigned inside is not known outside.
+            # Names that are assigned inside do not exist outside.
             inner = self.rounds_inside(scope, chosen)
             lines += inner
         return lines

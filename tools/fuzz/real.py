@@ -1,4 +1,4 @@
-"""Kernels that people wrote, each as a module of its own with one launch: what random changes begin with.
+"""Kernels that people wrote, each as a separate module with one launch: the starting points of random changes.
 
 ``python -m tools.fuzz.real FILE TESTS...`` runs tests on the reference accelerator and writes the kernels that they
 launch, with their arguments; ``tests/fuzz/real_kernels.json`` is such a file.
@@ -155,7 +155,7 @@ class _Module:
 
 
 def _known_values() -> dict[Any, str]:
-    """Functions of the language that are imported by their own names."""
+    """Functions of the language that are imported by name."""
     return {getattr(amp, n): f"amp.{n}" for n in ("tdiv", "trem", "private", "tile_static", "static_range", "uniform")}
 
 
@@ -234,7 +234,7 @@ def record(domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str,
 
 
 def main(file: Path, tests: list[str]) -> None:
-    """Runs tests, and writes what they launch."""
+    """Runs tests, and writes the kernels that they launch."""
     import pytest
 
     from vkamp.dispatch import launch as launches
@@ -243,7 +243,7 @@ def main(file: Path, tests: list[str]) -> None:
     skipped: dict[str, int] = {}
     plain = launches.prepare  # type: ignore[attr-defined]
 
-    def prepare(view: Any, domain: Any, kernel: Any, args: Any, constants: Any) -> Any:
+    def prepare(view: Any, domain: Any, kernel: Any, args: Any, constants: Any, *, size: Any = None) -> Any:
         try:
             row = record(domain, kernel, tuple(args), dict(constants))
             rows.setdefault(row["text"], row)
@@ -251,7 +251,7 @@ def main(file: Path, tests: list[str]) -> None:
             skipped[str(error)] = skipped.get(str(error), 0) + 1
         except Exception as error:
             skipped[repr(error)[:80]] = skipped.get(repr(error)[:80], 0) + 1
-        return plain(view, domain, kernel, args, constants)
+        return plain(view, domain, kernel, args, constants, size=size)
 
     launches.prepare = prepare  # type: ignore[attr-defined]
     pytest.main(["-q", "-p", "no:cacheprovider", "--vkamp-accelerators", "reference", "-x", "--maxfail=1000", *tests])

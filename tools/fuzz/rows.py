@@ -38,7 +38,7 @@ class Domain:
 
     @property
     def kind(self) -> Kind:
-        """What the argument is made of."""
+        """The source of the argument."""
         return Kind("special" if self.special else self.plain or "int")
 
     def text(self, hole: str) -> str:

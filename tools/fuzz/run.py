@@ -44,7 +44,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Failure:
-    """What is wrong with a program.
+    """A failure of a program.
 
     ``kind``: ``refused`` (the compiler's error; ``detail`` is its code), ``crash`` (any other exception),
     ``finding`` (of an oracle), ``unknown`` (the second oracle lacks a construct), ``differs`` (``detail`` is the
@@ -58,7 +58,7 @@ class Failure:
 
     @property
     def signature(self) -> tuple[str, str, str]:
-        """What a smaller program must share to show the same."""
+        """The part that a smaller program must share to show the same failure."""
         return self.kind, self.accelerator, "" if self.kind == "differs" else self.detail
 
 
@@ -121,7 +121,7 @@ def load(program: Program) -> Loaded:
 
 
 def forget(loaded: Loaded) -> None:
-    """Gives the text's memory back."""
+    """Frees the memory of the text."""
     linecache.cache.pop(loaded.kernel.function.__code__.co_filename, None)
 
 
@@ -174,7 +174,8 @@ def run(loaded: Loaded, accelerator: str, subgroup: int | None = None) -> dict[s
 
 
 def plain(loaded: Loaded, noise: random.Random | None = None, subgroup: int | None = None) -> dict[str, Any] | Failure:
-    """The written containers after a launch in plain Python; ``noise`` moves what devices round in their own way."""
+    """The written containers after a launch in plain Python; ``noise`` changes results that devices may round
+    differently."""
     from tools.fuzz.plain.run import launch
     from tools.fuzz.plain.values import UndefinedError, UnknownError
 
@@ -205,7 +206,7 @@ def _unpacked(data: Any) -> Any:
 
 
 def flat(data: Any, path: str = "") -> list[tuple[str, Any]]:
-    """The plain arrays that a structured array is made of."""
+    """The plain arrays of a structured array."""
     if data.dtype.names:
         return [pair for name in data.dtype.names for pair in flat(data[name], f"{path}.{name}")]
     return [(path, np.ascontiguousarray(data))]

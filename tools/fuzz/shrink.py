@@ -1,4 +1,4 @@
-"""Makes a program that shows something smaller, by cutting its tree, for as long as it shows the same."""
+"""Reduces a failing program by cutting its tree while it still shows the same failure."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _put(expr: Expr, path: tuple[int, ...], new: Expr) -> Expr:
 
 
 def _replacements(expr: Expr) -> list[Expr]:
-    """What may stand in an expression's place, the simplest first."""
+    """The possible replacements of an expression, the simplest first."""
     below = sorted((e for e in _below(expr) if expr.kind.takes(e.kind)), key=lambda e: len(str(e)))
     found = [*_simplest(expr.kind), *below[:6]]
     return [e for e in found if len(str(e)) < len(str(expr))]

@@ -29,7 +29,7 @@ class Place:
     loops: int = 0
     #: Whether ``break`` and ``continue`` have a loop here that is not unrolled.
     jumps: bool = False
-    #: The kinds that a function's ``return`` gives; ``None``: no return here.
+    #: The kinds of a function's results; ``None``: no ``return`` here.
     results: tuple[Kind, ...] | None = None
     #: Whether all threads of a tile come here together.
     top: bool = False
@@ -38,7 +38,7 @@ class Place:
 
 
 class Statements(Expressions):
-    """Makes statements; what they assign is added to the scope."""
+    """Makes statements; the names that they assign are added to the scope."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -63,7 +63,7 @@ class Statements(Expressions):
         return ROUGH if r.random() < 0.03 else r.choice(kinds)
 
     def block(self, scope: Scope, place: Place, most: int = 3) -> Lines:
-        """Statements over what is in scope; what they assign is not known after them."""
+        """Statements over the names in scope; the names that they assign do not exist after them."""
         scope = scope.inner()
         return [s for _ in range(self.random.randint(1, most)) for s in self.statement(scope, place)]
 
@@ -110,7 +110,7 @@ class Statements(Expressions):
         for whole in list(found):
             found += self.parts(scope, whole)
         found += [self.element(scope, a, 1) for a in scope.arrays if a.stores]
-        # A rough value's error is judged where it is stored last.
+        # The error of a rough value is checked where it is stored last.
         return [f for f in found if f.kind.base in ("int", "uint", "bool", "exact", "struct", "special")]
 
     def assign(self, scope: Scope, place: Place) -> Lines:
@@ -134,7 +134,7 @@ class Statements(Expressions):
         return [line(f"{name} = {name} + 0") for name in dict.fromkeys(names)]
 
     def has_value(self, scope: Scope, kind: Kind) -> bool:
-        """Whether there is any way to a struct's value."""
+        """Whether a value of a struct is available."""
         known = [*scope.values, *scope.cells, *(Expr(a.kind, a.name) for a in scope.arrays)]
         return self.shapes[kind.struct].constructs or any(v.kind == kind for v in known)
 
@@ -377,7 +377,7 @@ class Statements(Expressions):
         # An unrolled loop's number is a constant; one in arithmetic with other constants might not fit.
         inner.values.append(Expr(INT, f"amp.int32({name})"))
         text = self.random.choice(["3", "1, 4", "0, 5, 2", "3, -2, -2"])
-        # No `return` either: what would follow an unrolled one can't be reached.
+        # No `return` either, since the code after an unrolled one is unreachable.
         unrolled = replace(place, results=None)
         return [Stmt([(f"for {name} in amp.static_range({text}):", (), self.body(inner, unrolled, False))])]
 
@@ -442,7 +442,7 @@ class Statements(Expressions):
         return Stmt([(text, (), body)]), Function(name, tuple(params), results)
 
     def nested_function(self, scope: Scope, place: Place) -> Lines:
-        # It keeps the values of what it captures, so that is never assigned again.
+        # It keeps the captured values, so the captured names are never assigned again.
         assigned = {name for name, _ in scope.variables}
         known = Scope(values=[v for v in scope.values if str(v) not in assigned], arrays=list(scope.arrays))
         # Statement lists of arrays' stores stay out of it: other names of theirs may be bound anew.

@@ -1,8 +1,7 @@
-"""Programs as trees: typed expressions and statements that print as Python, and what a launch hands to them.
-
-The tree, not the text, is what the shrinker cuts.  Everything that keeps a program defined (a divisor that is not 0, a
-subscript inside its array, a shift count) is part of a node's own text around its operands, so that any operand can
-be replaced by any other of its kind.
+"""Programs as trees: typed expressions and statements that print as Python, and the arguments of a launch. The shrinker
+cuts the tree, not the text. Everything that keeps a program defined (a divisor that is not 0, a subscript inside its
+array, a shift count) is part of a node's own text around its operands, so that any operand can be replaced by any other
+of its kind.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Kind:
     struct: str = ""
 
     def takes(self, other: Kind) -> bool:
-        """Whether a value of the kind ``other`` may stand where this kind is expected."""
+        """Whether a value of the kind ``other`` may be used where this kind is expected."""
         return (
             (self.base, self.count, self.struct) == (other.base, other.count, other.struct)
             and other.size <= self.size
@@ -80,7 +79,7 @@ class Kind:
 
 
 INT, UINT, BOOL = Kind("int"), Kind("uint"), Kind("bool")
-#: What variables and elements hold.
+#: The kinds of variables and elements.
 EXACT, ROUGH, RAW, SPECIAL = (
     Kind("exact", size=64, bits=1),
     Kind("rough", size=4096, error=0.01),
@@ -167,7 +166,7 @@ class Program:
     long: bool = False
     #: A module's whole text, of a kernel that a person wrote; the trees are empty then.
     text: str = ""
-    #: What was changed in the text, if that was done at random: the program may then be no program at all.
+    #: The random changes of the text, if there are any; the program may then be invalid.
     changes: tuple[str, ...] | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""A process that runs programs: a driver may crash or hang on one, and the others must go on.
+"""A process that runs programs: a driver may crash or hang on one, and the other programs must run.
 
 Lines in: a batch, as ``pickle`` of a list of programs or seeds, in base 64.  Lines out, each behind a marker, since
 drivers write to the standard output too: ``at NUMBER ACCELERATOR`` before each run, ``done NUMBER FAILURE`` after a
@@ -52,7 +52,7 @@ def encode(value: Any) -> str:
 
 
 def decode(text: str) -> Any:
-    """What :func:`encode` was given."""
+    """Decodes the result of :func:`encode`."""
     return pickle.loads(base64.b64decode(text))
 
 
@@ -79,7 +79,7 @@ def _warm(loaded: list[Loaded], drivers: list[str]) -> None:
 
 
 def _turn(names: str, program: Program) -> str:
-    """The accelerator of a kernel, of several that take turns (``a|b``); ``""``: none of them has its types."""
+    """The accelerator of a kernel, from several in rotation (``a|b``); ``""``: none of them has its types."""
     several = names.split("|")
     if program.long:
         several = [n for n in several if n in ORACLES or n.partition("+")[0] == _LONG]
@@ -87,9 +87,8 @@ def _turn(names: str, program: Program) -> str:
 
 
 def check(loaded: Loaded, accelerators: list[str], spent: Counter[str], number: int = -1) -> Failure | None:
-    """Runs one program on each accelerator; the first one's results are what the others must give.
-
-    The oracles run it with the size of the subgroups of each device that is compared with them.
+    """Runs one program on each accelerator; the others must give the results of the first one. The oracles run it with
+    the subgroup size of each device that is compared with them.
     """
     names = [name for several in accelerators if (name := _turn(several, loaded.program))]
     oracles = list(itertools.takewhile(lambda name: name in ORACLES, names))
@@ -159,7 +158,7 @@ def _batch(items: list[int | Program], accelerators: list[str]) -> None:
 
 def main() -> None:
     """Serves batches until the input ends."""
-    # Trees of syntax and IR are many small objects that die together: looking for cycles among them costs much.
+    # Syntax trees and IR are many small objects that are freed together; searching them for cycles takes long.
     gc.freeze()
     gc.set_threshold(200_000, 50, 50)
     for line in sys.stdin:

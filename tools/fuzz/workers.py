@@ -35,7 +35,7 @@ def _processors(number: int) -> set[int]:
 
 
 class Worker:
-    """A process that is started anew when a driver takes it down.
+    """A process that is started again when a driver crashes it.
 
     ``limit``: seconds for one program on one accelerator.  ``number``: of several workers, each runs on a few
     processors, and keeps what it compiles in a folder that it has alone.
@@ -45,9 +45,9 @@ class Worker:
         self.number = number
         self.accelerators = list(accelerators)
         self.limit = limit
-        #: Microseconds of processor time by what they were spent on.
+        #: Microseconds of processor time, by activity.
         self.spent: Counter[str] = Counter()
-        #: What became of changed kernels.
+        #: The outcomes of changed kernels.
         self.outcomes: Counter[str] = Counter()
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
@@ -100,7 +100,7 @@ class Worker:
             self._process = None
 
     def run(self, items: Sequence[int | Program]) -> list[Failure | None]:
-        """What is wrong with each of the programs, given as such or by seed."""
+        """The failure of each of the programs, which are given as programs or by seed."""
         failures: dict[int, Failure | None] = {}
         batches = [list(range(len(items)))]
         while batches:

@@ -1,7 +1,7 @@
 """Every control construct around a barrier, in tiles of every size and shape; numpy is the oracle.
 
-The threads of a tile pass their numbers round, once in each round between two barriers; the construct and the tile's
-flag say how many rounds there are.
+The threads of a tile pass their numbers on, once in each round between two barriers; the construct and the tile's flag
+determine the number of rounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import vkamp as amp
 
 __all__ = ["CONSTRUCTS", "Construct", "check", "shapes"]
 
-#: The flags of the tiles, which decide in each what it does.
+#: The flags of the tiles, which control the construct in each tile.
 FLAGS = (0, 1, 2, 7)
 #: Threads of the largest tile.
 _MAX = 256
@@ -175,7 +175,7 @@ def _expected(construct: Construct, size: int) -> NDArray[np.int32]:
 
 
 def check(construct: Construct, shape: tuple[int, ...], lowering: str, view: amp.accelerator_view) -> str:
-    """Runs a construct in tiles of a shape; what is wrong, or nothing."""
+    """Runs a construct in tiles of a shape; returns the failure, if any."""
     size = math.prod(shape)
     out = amp.array_view(np.full((len(FLAGS) * shape[0], *shape[1:]), -1, np.int32))
     flags = amp.array_view(np.array(FLAGS, np.int32))

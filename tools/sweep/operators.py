@@ -25,7 +25,7 @@ FLOATS = ("float32", "float64", "float16")
 SMALL = ("int8", "uint8", "int16", "uint16")
 TYPES = (*INTEGERS, *FLOATS)
 
-#: Where an operand comes from; ``widened`` is a conversion from a smaller type in memory.
+#: The source of an operand; ``widened`` is a conversion from a smaller type in memory.
 SOURCES = ("memory", "value", "index", "constant", "widened")
 _PAIRS = (
     ("memory", "memory"),
@@ -68,7 +68,7 @@ _OF_FLOATS = (
 
 @dataclass(frozen=True)
 class Case:
-    """``text`` is the operator on ``x`` and ``y`` of the type ``kind``; ``result`` is what is stored."""
+    """``text`` is the operator on ``x`` and ``y`` of the type ``kind``; ``result`` is the type of the stored value."""
 
     text: str
     kind: str
@@ -134,7 +134,7 @@ def cases() -> list[Case]:
 
 
 def needs(case: Case) -> set[str]:
-    """The features of a device that a case takes, by vkamp's names."""
+    """The device features that a case needs, by vkamp's names."""
     text = f"{case.text} {case.kind} {case.left} {case.right} {case.result}"
     return {
         feature for feature, kinds in {"int64": ("int64", "uint64"), "float64": ("float64",)}.items()
@@ -306,7 +306,7 @@ def _oracle(case: Case, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _defined(case: Case, x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where the language says what the result is."""
+    """Where the language defines the result."""
     good = np.ones(x.shape, bool)
     if case.kind in INTEGERS:
         if any(sign in case.text for sign in ("//", "%", "tdiv", "trem", "/ y")):
@@ -323,7 +323,7 @@ def _defined(case: Case, x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
                 with np.errstate(all="ignore"):
                     good &= (np.trunc(wide) >= info.min) & (np.trunc(wide) <= info.max)
     if case.kind in (*INTEGERS, *SMALL) and case.text.startswith(f"{case.kind}(float"):
-        # Back again: what was rounded up to 2^31 has no conversion.
+        # Converted back: a value that was rounded up to 2^31 has no conversion.
         other = case.text.split("(")[1]
         back = _converted(x, other).astype(np.longdouble)
         info = np.iinfo("int32" if case.kind in SMALL else case.kind)
@@ -415,9 +415,8 @@ def _chosen(case: Case, good: NDArray[np.bool_], strict: bool) -> tuple[NDArray[
 
 
 def check(case: Case, view: amp.accelerator_view, *, denormals: bool = True) -> list[str]:
-    """Runs a case; what is wrong with it, some lines of it.
-
-    ``denormals``: whether the device has these numbers.
+    """Runs a case; returns some lines about the failure, if any. ``denormals``: whether the device supports denormal
+    numbers.
     """
     a, b = _columns(case)
     left = _operand(case.left, case.kind, "a", a, len(a))

@@ -1,7 +1,7 @@
-"""Random plain kernels, whose threads have several elements each where vkamp sees that they may.
+"""Random plain kernels, whose threads process several elements each if vkamp finds this possible.
 
 Containers of every small type with any offset, tests around the body, early returns, stores that are not certain,
-neighbours, functions. The reference accelerator says what is right.
+neighbours, functions. The reference accelerator is the oracle.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def source(seed: int) -> str:
 
 
 def check(seed: int, view: amp.accelerator_view) -> list[str]:
-    """What is wrong with a kernel on a device."""
+    """The failure of a kernel on a device, if any."""
     maker = _Maker(seed)
     text = maker.text()
     file = f"<plain kernel {seed}>"

@@ -5,14 +5,25 @@ memory by a protocol, and lazy inputs (:mod:`vkamp.algorithms.lazy`).  Results a
 waits for them.  Operators and predicates are functions that kernels can call, lambdas among them.
 """
 
-from vkamp.algorithms import functional, lazy
+from vkamp.algorithms import _edges, functional, lazy
+from vkamp.algorithms.by_key import reduce_by_key, scan_by_key, unique_by_key
 from vkamp.algorithms.counted import counted
+from vkamp.algorithms.cumulative import cummax, cummin, cumulative_prod, cumulative_sum
+from vkamp.algorithms.determinism import deterministic
+from vkamp.algorithms.differences import adjacent_difference, diff
+from vkamp.algorithms.histogram import bincount, digitize, histogram, histogram_range
+from vkamp.algorithms.merge import merge, merge_by_key
+from vkamp.algorithms.order import is_partitioned, nth_element, partition_point, quantile
+from vkamp.algorithms.rearrange import concat, permute_dims, repeat, rotate, swap, tile_repeat, transpose
 from vkamp.algorithms.reduce import count_if, reduce, transform_reduce
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan
+from vkamp.algorithms.scatter import scatter_reduce
 from vkamp.algorithms.search import (
     adjacent_find,
+    all,
     all_of,
+    any,
     any_of,
     argmax,
     argmin,
@@ -26,11 +37,25 @@ from vkamp.algorithms.search import (
     none_of,
     searchsorted,
 )
-from vkamp.algorithms.select import nonzero, partition, run_length_encode, select, unique_consecutive
+from vkamp.algorithms.segments import segmented_reduce, segmented_scan, segmented_sort
+from vkamp.algorithms.select import nonzero, partition, partition3, select
+from vkamp.algorithms.sequences import find_end, find_first_of, lexicographical_compare, search, search_n
+from vkamp.algorithms.sets import (
+    includes,
+    intersect1d,
+    isin,
+    set_difference,
+    set_intersection,
+    set_symmetric_difference,
+    set_union,
+    setdiff1d,
+    union1d,
+)
+from vkamp.algorithms.shuffle import shuffle
 from vkamp.algorithms.sort import argsort, sort, sort_by_key, topk
-from vkamp.algorithms.sums import count, count_nonzero, max, mean, min, prod, sum, var, vdot
+from vkamp.algorithms.statistics import logsumexp, mean, minmax, std, var
+from vkamp.algorithms.sums import count, count_nonzero, max, min, prod, sum, vdot
 from vkamp.algorithms.transform import (
-    adjacent_difference,
     arange,
     copy,
     fill,
@@ -45,12 +70,28 @@ from vkamp.algorithms.transform import (
     transform,
     where,
 )
+from vkamp.algorithms.unique import run_length_decode, run_length_encode, unique, unique_consecutive
+from vkamp.dispatch.call_cache import trim
 
 __all__ = [
-    "adjacent_difference", "adjacent_find", "all_of", "any_of", "arange", "argmax", "argmin", "argsort", "copy",
-    "count", "count_if", "count_nonzero", "counted", "device_scalar", "equal", "fill", "find", "find_if",
-    "find_if_not", "flip", "for_each", "functional", "generate", "is_sorted", "is_sorted_until", "lazy", "max",
-    "mean", "min", "mismatch", "none_of", "nonzero", "partition", "prod", "reduce", "replace", "replace_if",
-    "roll", "run_length_encode", "scan", "scatter", "searchsorted", "select", "sort", "sort_by_key", "sum", "take",
-    "topk", "transform", "transform_reduce", "unique_consecutive", "var", "vdot", "where",
+    "adjacent_difference", "adjacent_find", "all", "all_of", "any", "any_of", "arange", "argmax", "argmin",
+    "argsort", "bincount", "concat", "copy", "count", "count_if", "count_nonzero", "counted", "cummax", "cummin",
+    "cumulative_prod", "cumulative_sum", "deterministic", "device_scalar", "diff", "digitize", "equal", "fill",
+    "find", "find_end", "find_first_of", "find_if", "find_if_not", "flip", "for_each", "functional", "generate",
+    "histogram", "histogram_range", "includes", "intersect1d", "is_partitioned", "is_sorted", "is_sorted_until",
+    "isin", "lazy", "lexicographical_compare", "logsumexp", "max", "mean", "merge", "merge_by_key", "min", "minmax",
+    "mismatch", "none_of", "nonzero", "nth_element", "partition", "partition3", "partition_point", "permute_dims",
+    "prod", "quantile", "reduce", "reduce_by_key", "repeat", "replace", "replace_if", "roll", "rotate",
+    "run_length_decode", "run_length_encode", "scan", "scan_by_key", "scatter", "scatter_reduce", "search",
+    "search_n", "searchsorted", "segmented_reduce", "segmented_scan", "segmented_sort", "select", "set_difference",
+    "set_intersection", "set_symmetric_difference", "set_union", "setdiff1d", "shuffle", "sort", "sort_by_key",
+    "std", "sum", "swap", "take", "tile_repeat", "topk", "transform", "transform_reduce", "transpose", "trim",
+    "union1d", "unique", "unique_by_key", "unique_consecutive", "var", "vdot", "where",
 ]  # fmt: skip
+
+#: Neither takes containers.
+_PLAIN = ("deterministic", "trim")
+
+for _name in __all__:
+    if callable(globals()[_name]) and not isinstance(globals()[_name], type) and _name not in _PLAIN:
+        globals()[_name] = _edges.with_edges(globals()[_name])

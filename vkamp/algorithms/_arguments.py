@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
+from vkamp.algorithms.lazy import computed_type as computed_type
+from vkamp.algorithms.lazy import dtype_of as dtype_of
+from vkamp.algorithms.lazy import is_float_of_memory as is_float_of_memory
 
 
 def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.accelerator_view:
@@ -24,27 +29,6 @@ def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.ac
             if isinstance(where, amp.accelerator_view) and where.runs_kernels:
                 return where
     return amp.accelerator().default_view
-
-
-@amp.func
-def _value_of(source: Any, i: Any) -> Any:
-    return source.value(i)
-
-
-def dtype_of(source: lazy.Lazy) -> np.dtype[Any]:
-    """The type of a source's elements; of what a kernel computes, that of its result."""
-    if isinstance(source, lazy.Elements):
-        stored: np.dtype[Any] = source.values.dtype
-        return stored
-    at = np.int32(0) if source.extent.rank == 1 else amp.index(*[0] * source.extent.rank)
-    found: np.dtype[Any] = amp.result_type(_value_of, source, at)
-    return found
-
-
-def computed_type(source: lazy.Lazy) -> np.dtype[Any]:
-    """The type of an element as a kernel computes with it: of a small integer int32."""
-    dtype = dtype_of(source)
-    return np.dtype(np.int32) if dtype.kind in "iub" and dtype.itemsize < 4 else dtype
 
 
 def element(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -70,9 +54,24 @@ def output(
     if not isinstance(out, (amp.array, amp.array_view)):
         out = amp.array_view(out)
     if out.extent != extent:
-        raise amp.AmpError(f"out has {out.extent!r}, the result {extent!r}")
+        raise amp.AmpError(f"out has {out.extent!r}, but the result has {extent!r}")
     refuse_overlap(out, *sources, in_place=in_place)
     return out
+
+
+@contextmanager
+def in_a_row(out: Any, view: amp.accelerator_view) -> Iterator[Any]:
+    """A container with one index, row-major; where its memory has gaps, an array that is copied to it."""
+    try:
+        row = out if out.extent.rank == 1 else out.reshape(-1)
+    except amp.AmpError:
+        row = None
+    if row is not None:
+        yield row
+    else:
+        made = amp.array(out.extent, out.dtype, accelerator_view=view)
+        yield made.reshape(-1)
+        amp.copy(made, out)
 
 
 def refuse_overlap(out: Any, *sources: lazy.Lazy, in_place: bool = False) -> None:
@@ -82,24 +81,39 @@ def refuse_overlap(out: Any, *sources: lazy.Lazy, in_place: bool = False) -> Non
             raise amp.AmpError("out overlaps an input: give it memory of its own")
 
 
-def closed_type(source: lazy.Lazy, op: Any) -> np.dtype[Any]:
-    """The type of an operator's results, which has to be that of its operands."""
-    given = computed_type(source)
-    found = amp.result_type(op, given, given)
-    if found != given and not (found.kind == given.kind and found.itemsize == given.itemsize):
-        raise TypeError(f"op returns {found} of two {given}: map the elements to one type first (lazy.map)")
-    return given
+def outputs(out: Any, n: int) -> tuple[Any, ...]:
+    """The targets of a function of ``n`` results: None for new arrays, or a tuple of targets."""
+    if out is None:
+        return (None,) * n
+    if not isinstance(out, (tuple, list)) or len(out) != n:
+        raise TypeError(f"out is a tuple of {n} targets, each of which may be None or lazy.discard")
+    return tuple(out)
 
 
 def value(number: Any, dtype: np.dtype[Any]) -> Any:
     """A number, vector or struct as an argument of a launch; None for any value of the type."""
     if dtype.names is None:
         return np.array(0 if number is None else number, dtype)[()]
-    cell = amp.array_view(np.zeros(1, dtype))
+    cell = np.zeros(1, dtype)
     if number is not None:
-        cell[0] = number
-    elements = np.asarray(cell)
-    return elements[0] if elements.ndim == 1 else amp.short_vector(elements.dtype, elements.shape[1])(*elements[0])
+        cell[0] = _parts(number, dtype)
+    # No access of the host's, which captures refuse.
+    element = amp.array_view(cell).get_ref(0)
+    return element[()] if element.ndim == 0 else amp.short_vector(element.dtype, element.size)(*element)
+
+
+def _parts(number: Any, dtype: np.dtype[Any]) -> Any:
+    """A vector or struct as numpy's tuples; a number as it is."""
+    names = dtype.names
+    if names is None:
+        return number
+    try:
+        parts = tuple(number)
+    except TypeError:
+        parts = tuple([getattr(number, name) for name in names if hasattr(number, name)])
+    if len(parts) != len(names):
+        raise TypeError(f"an element of {', '.join(names)} takes {len(names)} values, got {number!r}")
+    return tuple([_parts(part, dtype[k]) for k, part in enumerate(parts)])
 
 
 def in_words(source: lazy.Lazy, out: Any) -> tuple[lazy.Lazy, Any]:

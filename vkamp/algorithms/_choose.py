@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import vkamp as amp
@@ -47,15 +48,31 @@ def forced(form: Form) -> Iterator[None]:
         _forced.pop()
 
 
+def forced_form() -> Form | None:
+    """The form that is forced."""
+    return _forced[-1] if _forced else None
+
+
+def ends_loops(view: amp.accelerator_view) -> bool:
+    """Whether the driver ends an invocation's loops after so many iterations that users' functions may exceed them."""
+    return "llvmpipe" in view.accelerator.description.lower()
+
+
+def least_threads(view: amp.accelerator_view) -> int:
+    """A few threads for each lane of the host's processors, so that all processors are busy until the end."""
+    limits = view.accelerator.limits
+    lanes = 1 if limits is None else max(limits.subgroup_size, 4)
+    return 4 * (os.cpu_count() or 1) * lanes
+
+
 def runs(view: amp.accelerator_view, n: int) -> Split:
     """Runs of ``n`` elements: a few for each lane of the host's processors."""
     if n <= _ALONE:
         return Split(1, n)
-    limits = view.accelerator.limits
-    lanes = 1 if limits is None else max(limits.subgroup_size, 4)
-    count = max(4 * (os.cpu_count() or 1) * lanes, -(-n // _LONGEST_RUN))
-    # A multiple of four, so that elements are loaded four at a time.
-    length = -(-n // count) + 3 & ~3
+    count = max(least_threads(view), -(-n // _LONGEST_RUN))
+    # Whole lines of the caches, so that elements are loaded four at a time; an odd number of them, because the runs of
+    # neighbouring lanes would take turns in one place of the caches.
+    length = (-(-n // count) + 15 >> 4 | 1) << 4
     return Split(-(-n // length), length)
 
 
@@ -69,7 +86,12 @@ def parts(view: amp.accelerator_view, n: int, wanted: int) -> Split:
 def domain_of_runs(view: amp.accelerator_view, split: Split) -> amp.tiled_extent:
     """One thread for each run, in tiles of a subgroup, so that few runs occupy all processors; some have no run."""
     limits = view.accelerator.limits
-    return amp.extent(split.pieces).tile(1 if limits is None else limits.subgroup_size).pad()
+    return _padded(split.pieces, 1 if limits is None else limits.subgroup_size)
+
+
+@lru_cache(maxsize=256)
+def _padded(threads: int, tile: int) -> amp.tiled_extent:
+    return amp.extent(threads).tile(tile).pad()
 
 
 def blocks(n: int, step: int, most: int) -> Split:

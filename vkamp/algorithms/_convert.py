@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.algorithms._arguments import computed_type
 
 
 @amp.func
@@ -76,3 +78,25 @@ def add_wide(a: Any, b: Any) -> Any:
 def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """numpy's type of a sum: integers in 64 bits, floats in their own type."""
     return np.add.reduce(np.zeros(1, dtype)).dtype if dtype.names is None else dtype
+
+
+def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:
+    """A source whose elements are computed with in another type."""
+    if computed_type(source) == dtype:
+        return source
+    if dtype not in TO:
+        raise TypeError(f"no conversion to {dtype}")
+    return lazy.map(TO[dtype], source)
+
+
+def lacks(view: amp.accelerator_view, dtype: np.dtype[Any]) -> bool:
+    """Whether a device lacks integers of that type, so that two words have to do."""
+    return dtype.kind in "iu" and dtype.itemsize == 8 and "int64" not in view.accelerator.features
+
+
+def widened(source: lazy.Lazy, view: amp.accelerator_view) -> lazy.Lazy:
+    """Integers of up to 32 bits as two words; UnsupportedFeatureError for those of 64 bits."""
+    given = computed_type(source)
+    if given.itemsize == 8:
+        raise amp.UnsupportedFeatureError(f"{view.accelerator.description} lacks int64")
+    return lazy.map(widen_unsigned if given.kind == "u" else widen_signed, source)

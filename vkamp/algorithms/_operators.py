@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import functional
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._convert import add_wide
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    return -np.inf if dtype.kind in "fV" else np.iinfo(dtype).min
 
 
 def _highest(dtype: np.dtype[Any]) -> Any:
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+    return np.inf if dtype.kind in "fV" else np.iinfo(dtype).max
 
 
 _IDENTITIES: dict[Any, Callable[[np.dtype[Any]], Any]] = {
@@ -36,6 +37,44 @@ def identity_of(op: Any, dtype: np.dtype[Any]) -> Any:
     if found is None or dtype.names is not None:
         raise TypeError("an exclusive scan with this operator needs init=, the value before the first element")
     return found(dtype)
+
+
+def commutes(op: Any) -> bool:
+    """Whether an operator is known to commute."""
+    return op in _IDENTITIES or op is add_wide
+
+
+@amp.func
+def _combined(op: Any, a: Any, b: Any) -> Any:
+    return op(a, b)
+
+
+class _Copying:
+    """An operator of structs whose result is a value, even if it is one of the operands."""
+
+    __slots__ = ("op",)
+
+    def __init__(self, op: Any) -> None:
+        self.op = op
+
+    @amp.func
+    def __call__(self, a: Any, b: Any) -> Any:
+        return self.op(a, b).copy()
+
+
+def closed(source: lazy.Lazy, op: Any) -> tuple[np.dtype[Any], Any]:
+    """The type of an operator's results, which has to be that of its operands, and the operator for kernels."""
+    given = lazy.computed_type(source)
+    found = amp.result_type(_combined, op, given, given)
+    if found != given and not (found.kind == given.kind and found.itemsize == given.itemsize):
+        raise TypeError(f"op returns {found} of two {given}: map the elements to one type first (lazy.map)")
+    return given, op if given.names is None or commutes(op) else _Copying(op)
+
+
+@amp.func
+def sorts_before(a: Any, b: Any) -> Any:
+    """The order in which ``sort`` puts numbers: NaN is behind all others."""
+    return a < b or (a == a and b != b)
 
 
 class Is:
@@ -75,3 +114,56 @@ class Swapped:
     @amp.func
     def __call__(self, a: Any, b: Any) -> Any:
         return self.less(b, a)
+
+
+#: The place of an element that does not meet a condition: behind all others.
+NOWHERE = (1 << 31) - 1
+
+
+class Places:
+    """Of ``lazy.At``: the position of each element that meets a condition; ``NOWHERE`` for the others."""
+
+    __slots__ = ("pred",)
+
+    def __init__(self, pred: Any) -> None:
+        self.pred = pred
+
+    @amp.func
+    def __call__(self, values: Any, i: Any) -> Any:
+        return amp.int32(i) if self.pred(values.value(i)) else NOWHERE
+
+
+class Pairs:
+    """Of ``lazy.At``: the position of each element that meets a condition with the one before it."""
+
+    __slots__ = ("pred",)
+
+    def __init__(self, pred: Any) -> None:
+        self.pred = pred
+
+    @amp.func
+    def __call__(self, values: Any, i: Any) -> Any:
+        return amp.int32(i) if i > 0 and self.pred(values.value(i - 1), values.value(i)) else NOWHERE
+
+
+class Heads(lazy.Lazy):
+    """1 for each element that differs from the one before it, and for the first one."""
+
+    __slots__ = ("eq", "values")
+
+    def __init__(self, values: lazy.Lazy, eq: Any) -> None:
+        super().__init__(values.extent)
+        self.values, self.eq = values, eq
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The flag of an element."""
+        return 0 if i > 0 and self.eq(self.values.value(i - 1), self.values.value(i)) else 1
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The flags of four elements."""
+        a, b, c, d = self.values.four(k)
+        is_head = k == 0 or not self.eq(self.values.value(max(4 * k - 1, 0)), a)
+        eq = self.eq
+        return 1 if is_head else 0, 0 if eq(a, b) else 1, 0 if eq(b, c) else 1, 0 if eq(c, d) else 1

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 import vkamp as amp
 from vkamp.algorithms.scalars import device_scalar
+from vkamp.tracebacks import entry_point
 
 __all__ = ["counted"]
 
 
+@entry_point
 class counted:
     """The first ``count`` elements of an array on the device: the result of a selection.
 
@@ -21,6 +23,7 @@ class counted:
     """
 
     __slots__ = ("count", "values")
+    _vkamp_members = ("values", "count")
 
     def __init__(self, values: Any, count: device_scalar) -> None:
         self.values, self.count = values, count

@@ -15,7 +15,8 @@ import vkamp as amp
 __all__ = [
     "bit_and", "bit_not", "bit_or", "bit_xor", "divides", "equal_to", "fmax", "fmin", "greater", "greater_equal",
     "identity", "less", "less_equal", "logical_and", "logical_not", "logical_or", "max", "min", "minmax", "minus",
-    "modulus", "multiplies", "negate", "not1", "not2", "not_equal_to", "plus", "truth",
+    "modulus", "multiplies", "negate", "not1", "not2", "not_equal_to", "pack_byte", "padded_read", "padded_write",
+    "pair", "plus", "static_log2", "swap", "tile_partial_data_size", "truth", "unpack_byte",
 ]  # fmt: skip
 
 
@@ -199,3 +200,61 @@ class not2:
     @amp.func
     def __call__(self, a: Any, b: Any) -> Any:
         return not self.predicate(a, b)
+
+
+# -- helpers of AMP Algorithms -------------------------------------------------------------------------------------
+
+
+@amp.func
+def pair(a: Any, b: Any) -> Any:
+    """``(a, b)``: kernels return and unpack tuples (AMP: ``pair``, ``make_pair``)."""
+    return (a, b)
+
+
+@amp.func
+def swap(values: Any, i: Any, j: Any) -> None:
+    """Exchanges two elements of a container, or of a private or ``tile_static`` array (AMP: ``swap``)."""
+    x = values[i].copy()
+    values[i] = values[j]
+    values[j] = x
+
+
+@amp.func
+def padded_read(values: Any, i: Any) -> Any:
+    """The element at a position of a container of one dimension; 0 behind the end (AMP: ``padded_read``)."""
+    found = type(values[0])(0)
+    if i >= 0 and i < values.extent[0]:
+        found = values[i]
+    return found
+
+
+@amp.func
+def padded_write(values: Any, i: Any, x: Any) -> None:
+    """Stores an element, but not behind the end (AMP: ``padded_write``)."""
+    if i >= 0 and i < values.extent[0]:
+        values[i] = x
+
+
+@amp.func
+def pack_byte(x: Any, k: Any) -> Any:
+    """A number below 256 as byte ``k`` of a uint32, byte 0 being the lowest (AMP: ``pack_byte``)."""
+    return (amp.uint32(x) & amp.uint32(0xFF)) << amp.uint32(8 * k)
+
+
+@amp.func
+def unpack_byte(x: Any, k: Any) -> Any:
+    """Byte ``k`` of a uint32, byte 0 being the lowest (AMP: ``unpack_byte``)."""
+    return (amp.uint32(x) >> amp.uint32(8 * k)) & amp.uint32(0xFF)
+
+
+def static_log2(n: int) -> int:
+    """The whole part of the logarithm of a positive number, on the host, as for shapes (AMP: ``static_log2``)."""
+    if n < 1:
+        raise ValueError(f"{n} has no logarithm")
+    return n.bit_length() - 1
+
+
+@amp.func
+def tile_partial_data_size(values: Any, t_idx: Any) -> Any:
+    """How many elements of a container of one dimension the tile has: fewer in the last tile (AMP's name)."""
+    return min(t_idx.tile_extent[0], values.extent[0] - t_idx.tile[0] * t_idx.tile_extent[0])

@@ -6,13 +6,17 @@ replace the fancy iterators of Thrust and CUB (``transform_iterator``, ``countin
 
 from __future__ import annotations
 
+import functools
+import weakref
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 import vkamp as amp
+from vkamp.tracebacks import entry_point
 
-__all__ = ["Lazy", "arange", "constant", "flip", "map", "take"]
+__all__ = ["Lazy", "arange", "constant", "discard", "flip", "map", "take", "zip"]
 
 
 class Lazy:
@@ -40,9 +44,13 @@ class Lazy:
                 found.append(member)
         return found
 
+    def row(self) -> Lazy | None:
+        """The same elements with one index, row-major, if their positions need no divisions; else None."""
+        return self if self.extent.rank == 1 else None
+
     def flat(self) -> Lazy:
         """The same elements with one index, row-major."""
-        return self if self.extent.rank == 1 else _Flat(self)
+        return self.row() or _Flat(self)
 
     @amp.func
     def four(self, k: Any) -> Any:
@@ -52,6 +60,11 @@ class Lazy:
 
 #: The vector of four elements.
 _VECTORS = {np.dtype(np.float32): amp.float4, np.dtype(np.int32): amp.int4, np.dtype(np.uint32): amp.uint4}
+
+
+def vector_of(dtype: np.dtype[Any]) -> Any:
+    """The vector of four elements of a type; None if there is none."""
+    return _VECTORS.get(dtype)
 
 
 class Elements(Lazy):
@@ -68,19 +81,33 @@ class Elements(Lazy):
         """The element at an index."""
         return self.values[i]
 
-    def flat(self) -> Lazy:
+    def row(self) -> Lazy | None:
         try:
             row = self.values if self.extent.rank == 1 else self.values.reshape(-1)
         except amp.AmpError:
-            return super().flat()
-        vector = _VECTORS.get(row.dtype)
-        if vector is None or row.extent[0] < 4:
-            return Elements(row)
-        try:
-            whole = row if row.extent[0] % 4 == 0 else amp.array_view(row, readonly=True)[: row.extent[0] // 4 * 4]
-            return _InQuads(row, whole.reinterpret_as(vector))
-        except amp.AmpError:
-            return Elements(row)
+            return None
+        quads = quads_of(row)
+        return Elements(row) if quads is None else _InQuads(row, quads)
+
+
+#: What :func:`quads_of` has made: a launch with the same view again is a repeated launch.
+_quads: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def quads_of(row: Any) -> Any:
+    """The elements of a container with one index, four at a time, without the last ones; None if it has gaps."""
+    vector = _VECTORS.get(row.dtype)
+    if vector is None or row.extent[0] < 4:
+        return None
+    known = _quads.get(row)
+    if known is not None:
+        return known
+    try:
+        whole = row if row.extent[0] % 4 == 0 else amp.array_view(row, readonly=row.readonly)[: row.extent[0] // 4 * 4]
+        found = _quads[row] = whole.reinterpret_as(vector)
+        return found
+    except amp.AmpError:
+        return None
 
 
 class _InQuads(Elements):
@@ -95,14 +122,14 @@ class _InQuads(Elements):
     def containers(self) -> list[Any]:
         return [self.values]
 
+    def row(self) -> Lazy:
+        return self
+
     @amp.func
     def four(self, k: Any) -> Any:
         """The elements ``4 * k`` to ``4 * k + 3``."""
         v = self.quads[k]
         return v.x, v.y, v.z, v.w
-
-    def flat(self) -> Lazy:
-        return self
 
 
 class _Flat(Lazy):
@@ -144,6 +171,10 @@ class _Map1(Lazy):
         x, y, z, w = self.a.four(k)
         return self.f(x), self.f(y), self.f(z), self.f(w)
 
+    def row(self) -> Lazy | None:
+        a = self.a.row()
+        return None if a is None else _Map1(self.f, a)
+
     def flat(self) -> Lazy:
         return _Map1(self.f, self.a.flat())
 
@@ -159,6 +190,17 @@ class _Map2(Lazy):
     def value(self, i: Any) -> Any:
         """The function's value at an index."""
         return self.f(self.a.value(i), self.b.value(i))
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The function's values of four pairs of elements."""
+        x, y, z, w = self.a.four(k)
+        p, q, r, s = self.b.four(k)
+        return self.f(x, p), self.f(y, q), self.f(z, r), self.f(w, s)
+
+    def row(self) -> Lazy | None:
+        a, b = self.a.row(), self.b.row()
+        return None if a is None or b is None else _Map2(self.f, a, b)
 
     def flat(self) -> Lazy:
         return _Map2(self.f, self.a.flat(), self.b.flat())
@@ -181,6 +223,21 @@ class _Map3(Lazy):
 
 
 _MAPS = {1: _Map1, 2: _Map2, 3: _Map3}
+
+
+class At(Lazy):
+    """``f(values, i)`` of an input's elements: for functions of several elements, or of the index."""
+
+    __slots__ = ("f", "values")
+
+    def __init__(self, f: Any, values: Lazy, extent: Any = None) -> None:
+        super().__init__(values.extent if extent is None else extent)
+        self.f, self.values = f, values
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The function's value at an index."""
+        return self.f(self.values, i)
 
 
 class _Arange(Lazy):
@@ -241,6 +298,88 @@ class _Flip(Lazy):
         return self.values.value(self.last - i)
 
 
+@amp.func
+def _value_of(source: Any, i: Any) -> Any:
+    return source.value(i)
+
+
+def dtype_of(source: Lazy) -> np.dtype[Any]:
+    """The type of a source's elements; of what a kernel computes, that of its result."""
+    if isinstance(source, Elements):
+        stored: np.dtype[Any] = source.values.dtype
+        return stored
+    at = np.int32(0) if source.extent.rank == 1 else amp.index(*[0] * source.extent.rank)
+    found: np.dtype[Any] = amp.result_type(_value_of, source, at)
+    return found
+
+
+def computed_type(source: Lazy) -> np.dtype[Any]:
+    """The type of an element as a kernel computes with it: of a small integer int32."""
+    dtype = dtype_of(source)
+    if is_float_of_memory(dtype):
+        return np.dtype(np.float32)
+    return np.dtype(np.int32) if dtype.kind in "iub" and dtype.itemsize < 4 else dtype
+
+
+def is_float_of_memory(dtype: np.dtype[Any]) -> bool:
+    """Whether it is a float that numpy itself lacks, which kernels compute with in float32."""
+    return dtype.kind == "V" and dtype.names is None and dtype.subdtype is None
+
+
+@functools.cache
+def pair_of(first: np.dtype[Any], second: np.dtype[Any], third: np.dtype[Any] | None = None) -> Any:
+    """The struct of two or three elements, with the members ``first``, ``second`` and ``third``."""
+    members = {"first": first, "second": second} | ({} if third is None else {"third": third})
+    name = "pair" if third is None else "triple"
+    return amp.struct(type(name, (), {"__annotations__": members, "__doc__": "Elements of several inputs."}))
+
+
+class _Zip2(Lazy):
+    __slots__ = ("a", "b", "pair")
+
+    def __init__(self, pair: Any, a: Lazy, b: Lazy) -> None:
+        super().__init__(a.extent)
+        self.pair, self.a, self.b = pair, a, b
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The elements of both inputs."""
+        return self.pair(self.a.value(i), self.b.value(i))
+
+    def flat(self) -> Lazy:
+        return _Zip2(self.pair, self.a.flat(), self.b.flat())
+
+
+class _Zip3(Lazy):
+    __slots__ = ("a", "b", "c", "pair")
+
+    def __init__(self, pair: Any, a: Lazy, b: Lazy, c: Lazy) -> None:
+        super().__init__(a.extent)
+        self.pair, self.a, self.b, self.c = pair, a, b, c
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The elements of the three inputs."""
+        return self.pair(self.a.value(i), self.b.value(i), self.c.value(i))
+
+    def flat(self) -> Lazy:
+        return _Zip3(self.pair, self.a.flat(), self.b.flat(), self.c.flat())
+
+
+class _Discard:
+    """Takes results that nobody needs."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "lazy.discard"
+
+
+#: As ``out=``, or as one of several: the elements are not needed.  Selections then have only their counts, and store
+#: nothing; other functions that cannot leave a result out store it in memory that they release.
+discard = _Discard()
+
+
 def of(a: Any) -> Lazy:
     """An input as a lazy one: a container, what has memory by a protocol (numpy, DLPack), or a lazy input.
 
@@ -251,20 +390,37 @@ def of(a: Any) -> Lazy:
     if isinstance(a, (amp.array, amp.array_view)):
         return Elements(a)
     if isinstance(a, (list, tuple, int, float, complex, str)) or a is None:
-        raise TypeError(f"an algorithm takes containers, numpy arrays and lazy inputs, not {type(a).__name__}")
+        advice = ": write np.array(..., dtype)" if isinstance(a, (list, tuple, int, float)) else ""
+        raise TypeError(f"an algorithm takes containers, numpy arrays and lazy inputs, not {type(a).__name__}{advice}")
+    if isinstance(a, np.ndarray) and a.dtype == np.bool_:
+        a = a.view(np.uint8)
     return Elements(amp.array_view(np.ascontiguousarray(a) if np.ndim(a) == 0 else a, readonly=True))
 
 
 def map(f: Any, *inputs: Any) -> Lazy:
     """``f`` of the elements of one to three inputs of the same extent."""
+    if len(inputs) not in _MAPS:
+        raise TypeError(f"map takes one to three inputs, not {len(inputs)}")
+    sources = _alike(inputs)
+    made: Lazy = _MAPS[len(sources)](f, *sources)
+    return made
+
+
+def _alike(inputs: tuple[Any, ...]) -> list[Lazy]:
     sources = [of(a) for a in inputs]
-    if len(sources) not in _MAPS:
-        raise TypeError(f"map takes one to three inputs, not {len(sources)}")
     for other in sources[1:]:
         if other.extent != sources[0].extent:
             raise amp.AmpError(f"the inputs have different extents: {sources[0].extent!r} and {other.extent!r}")
-    made: Lazy = _MAPS[len(sources)](f, *sources)
-    return made
+    return sources
+
+
+def zip(*inputs: Any) -> Lazy:
+    """Structs of the elements of two or three inputs of the same extent: ``first``, ``second``, and ``third``."""
+    if len(inputs) not in (2, 3):
+        raise TypeError(f"zip takes two or three inputs, not {len(inputs)}")
+    sources = _alike(inputs)
+    pair = pair_of(*(computed_type(each) for each in sources))
+    return (_Zip2 if len(inputs) == 2 else _Zip3)(pair, *sources)
 
 
 def arange(n: int, start: Any = 0, step: Any = 1) -> Lazy:
@@ -291,3 +447,8 @@ def flip(values: Any) -> Lazy:
     if source.extent.rank != 1:
         raise TypeError(f"flip needs rank 1, not {source.extent!r}")
     return _Flip(source)
+
+
+for _name in __all__:
+    if isinstance(globals()[_name], FunctionType):
+        globals()[_name] = entry_point(globals()[_name])

@@ -1,8 +1,8 @@
 """Sorting by the bits of numbers: a stable radix sort, eight bits in each pass, the lowest first.
 
-Each run of elements counts its digits, a scan of all counts gives each run its places, and each run moves its elements
-there in order (H. Hollerith's method; M. Zagha and G. Blelloch, *Radix Sort for Vector Multiprocessors*, 1991).  Of
-numbers that are not unsigned integers, the bits are mapped so that their order is that of the numbers.
+This is the form for CPU drivers: each run of elements counts its digits, a scan of all counts gives each run its
+places, and each run moves its elements there in order (H. Hollerith's method; M. Zagha and G. Blelloch, *Radix Sort for
+Vector Multiprocessors*, 1991).  ``radix_sort_tiles`` has that of GPUs, ``_digits`` the digits of numbers.
 """
 
 # Kernels have untyped parameters.
@@ -15,155 +15,142 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms import _choose, functional, lazy, radix_sort_tiles
 from vkamp.algorithms._arguments import dtype_of
-from vkamp.algorithms.scan import scan_into
+from vkamp.algorithms._digits import digits_of, passes, words_in
 
 #: Values of a digit.
 _DIGITS = 256
+#: The fewest elements of a run: it has a count for each digit, too.
+_LEAST_RUN = 1024
 
 
 @amp.kernel
-def count_digits(t_idx, keys, counts, n, length, shift):
-    """Counts the digits of one run; ``counts[d, r]`` is how often run ``r`` has digit ``d``."""
+def count_digits(t_idx, keys, counts, n, length, shift, digits):
+    """Counts the digits of one run; ``counts[r * 64 + d]`` is how often run ``r`` has the digits ``4 * d`` and so on.
+
+    A run counts in memory of its own, and its counts follow each other: processors share no line of their caches.
+    """
     run = t_idx.global_[0]
-    runs = counts.extent[0] // _DIGITS
-    if run < runs:
+    first = run * length
+    if first < n:
         own = amp.private(_DIGITS, amp.int32)
-        for d in range(_DIGITS):
-            own[d] = 0
-        first = run * length
-        for i in range(first, first + min(length, n - first)):
-            own[amp.int32((keys.value(i) >> shift) & (_DIGITS - 1))] += 1
-        for d in range(_DIGITS):
-            counts[d * runs + run] = own[d]
+        for digit in range(_DIGITS):
+            own[digit] = 0
+        end = first + min(length, n - first)
+        for k in range(first // 4, end // 4):
+            a, b, c, d = keys.four(k)
+            own[digits.of(a, shift)] += 1
+            own[digits.of(b, shift)] += 1
+            own[digits.of(c, shift)] += 1
+            own[digits.of(d, shift)] += 1
+        for i in range(end // 4 * 4, end):
+            own[digits.of(keys.value(i), shift)] += 1
+        for quad in range(_DIGITS // 4):
+            digit = 4 * quad
+            counts[run * (_DIGITS // 4) + quad] = amp.int4(own[digit], own[digit + 1], own[digit + 2], own[digit + 3])
 
 
 @amp.kernel
-def move_keys(t_idx, keys, items, places, sorted_keys, sorted_items, n, length, shift):
-    """Moves the keys and items of one run to their places."""
+def scan_counts(t_idx, counts, runs):
+    """Replaces the counts of four digits in each run by those in the runs before it; all runs' counts come last."""
+    quad = t_idx.global_[0]
+    total = amp.int4(0, 0, 0, 0)
+    for r in range(runs):
+        own = counts[r * (_DIGITS // 4) + quad].copy()
+        counts[r * (_DIGITS // 4) + quad] = total
+        total += own
+    counts[runs * (_DIGITS // 4) + quad] = total
+
+
+@amp.kernel
+def move_keys(t_idx, keys, values, counts, out, moved, n, length, shift, digits, *, has_values: amp.constant):
+    """Moves the keys and values of one run to their places."""
     run = t_idx.global_[0]
-    runs = places.extent[0] // _DIGITS
-    if run < runs:
-        own = amp.private(_DIGITS, amp.int32)
-        for d in range(_DIGITS):
-            own[d] = places[d * runs + run]
-        first = run * length
-        for i in range(first, first + min(length, n - first)):
+    first = run * length
+    if first < n:
+        # The next place of each digit.  Functions would copy the array.
+        places = amp.private(_DIGITS, amp.int32)
+        last = counts.extent[0] - _DIGITS // 4
+        before = 0
+        for quad in range(_DIGITS // 4):
+            own = counts[run * (_DIGITS // 4) + quad].copy()
+            all_ = counts[last + quad].copy()
+            digit = 4 * quad
+            places[digit] = before + own.x
+            places[digit + 1] = before + all_.x + own.y
+            places[digit + 2] = before + all_.x + all_.y + own.z
+            places[digit + 3] = before + all_.x + all_.y + all_.z + own.w
+            before += all_.x + all_.y + all_.z + all_.w
+        end = first + min(length, n - first)
+        for k in range(first // 4, end // 4):
+            a, b, c, d = keys.four(k)
+            digit = digits.of(a, shift)
+            p = places[digit]
+            places[digit] = p + 1
+            out[p] = a
+            digit = digits.of(b, shift)
+            q = places[digit]
+            places[digit] = q + 1
+            out[q] = b
+            digit = digits.of(c, shift)
+            r = places[digit]
+            places[digit] = r + 1
+            out[r] = c
+            digit = digits.of(d, shift)
+            s = places[digit]
+            places[digit] = s + 1
+            out[s] = d
+            if has_values:
+                e, f, g, h = values.four(k)
+                moved[p] = e
+                moved[q] = f
+                moved[r] = g
+                moved[s] = h
+        for i in range(end // 4 * 4, end):
             key = keys.value(i)
-            digit = amp.int32((key >> shift) & (_DIGITS - 1))
-            at = own[digit]
-            own[digit] = at + 1
-            sorted_keys[at] = key
-            sorted_items[at] = items.value(i)
+            digit = digits.of(key, shift)
+            p = places[digit]
+            places[digit] = p + 1
+            out[p] = key
+            if has_values:
+                moved[p] = values.value(i)
 
 
-@amp.func
-def _of_signed(x: Any) -> Any:
-    return amp.asuint(amp.int32(x)) ^ amp.uint32(0x80000000)
+def sort_pairs(
+    view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy | None, digits: Any, bits: int, out: Any, moved: Any
+) -> None:
+    """Stores the keys in the order of their digits in ``out``, and the values of each in ``moved``.
 
-
-@amp.func
-def _of_unsigned(x: Any) -> Any:
-    return amp.uint32(x)
-
-
-@amp.func
-def _of_float(x: Any) -> Any:
-    """NaN is the largest number, and the two zeros are equal."""
-    number = amp.float32(x)
-    bits = amp.asuint(number)
-    if number != number:
-        bits = amp.uint32(0x7FFFFFFF)
-    if (bits << 1) == 0:
-        bits = amp.uint32(0)
-    return ~bits if bits >> 31 != 0 else bits | amp.uint32(0x80000000)
-
-
-@amp.func
-def _low_word(x: Any) -> Any:
-    return x.x
-
-
-@amp.func
-def _high_word_of_unsigned(x: Any) -> Any:
-    return x.y
-
-
-@amp.func
-def _high_word_of_signed(x: Any) -> Any:
-    return x.y ^ amp.uint32(0x80000000)
-
-
-@amp.func
-def _double(x: Any) -> Any:
-    """The two words of a float64, as those of an unsigned integer in the same order."""
-    high = x.y & amp.uint32(0x7FFFFFFF)
-    if high > 0x7FF00000 or (high == 0x7FF00000 and x.x != 0):
-        return amp.uint2(0xFFFFFFFF, 0xFFFFFFFF)
-    if high == 0 and x.x == 0:
-        return amp.uint2(0, 0x80000000)
-    return amp.uint2(~x.x, ~x.y) if x.y >> 31 != 0 else amp.uint2(x.x, x.y | amp.uint32(0x80000000))
-
-
-@amp.func
-def _low_word_of_float(x: Any) -> Any:
-    return _double(x).x
-
-
-@amp.func
-def _high_word_of_float(x: Any) -> Any:
-    return _double(x).y
-
-
-_WORDS = {
-    "i": (_low_word, _high_word_of_signed),
-    "u": (_low_word, _high_word_of_unsigned),
-    "f": (_low_word_of_float, _high_word_of_float),
-}
-_MAPS = {"i": _of_signed, "u": _of_unsigned, "f": _of_float}
-
-
-def words_of(source: lazy.Lazy) -> list[tuple[lazy.Lazy, int]]:
-    """The keys of a source as uint32 words, the lowest first, each with the number of its bits."""
-    dtype = dtype_of(source)
-    if dtype.names is not None:
-        raise TypeError(f"elements of type {dtype} have no order: give less= or key=")
-    if dtype.itemsize == 8:
-        if not isinstance(source, lazy.Elements):
-            raise TypeError(f"store the {dtype} keys in an array first (algorithms.copy)")
-        try:
-            words = lazy.Elements(source.values.reinterpret_as(amp.uint2))
-        except amp.AmpError:
-            raise TypeError(f"{dtype} keys must be stored without gaps: copy them to an array first") from None
-        return [(lazy.map(each, words), 32) for each in _WORDS[dtype.kind]]
-    bits = 32 if dtype.kind in "if" else 8 * dtype.itemsize
-    return [(lazy.map(_MAPS[dtype.kind], source), bits)]
+    ``out`` may be the memory of the keys, and ``moved`` that of the values, if there are more than 8 bits.
+    """
+    keys = keys.flat()
+    if _choose.form_of(view) == "tiles":
+        radix_sort_tiles.sort_pairs(view, keys, values, digits, bits, out, moved)
+        return
+    n, has_values = keys.extent[0], values is not None
+    split = _choose.runs(view, n)
+    length = max(split.length, _LEAST_RUN)
+    runs = -(-n // length)
+    domain = _choose.domain_of_runs(view, _choose.Split(runs, length))
+    of_digits = _choose.domain_of_runs(view, _choose.Split(_DIGITS // 4, 1))
+    counts = amp.array(amp.extent((runs + 1) * _DIGITS // 4), amp.int4, accelerator_view=view)
+    given = keys if values is None else values
+    for shift, target, target_of_values in passes(view, bits, out, moved if has_values else None):
+        amp.parallel_for_each(view, domain, count_digits, keys, counts, n, length, shift, digits)
+        amp.parallel_for_each(view, of_digits, scan_counts, counts, runs)
+        amp.parallel_for_each(
+            view, domain, move_keys, keys, given, counts, target, target_of_values, n, length, shift, digits,
+            has_values=has_values,
+        )  # fmt: skip
+        keys, given = lazy.Elements(target).flat(), lazy.Elements(target_of_values).flat()
 
 
 def order_of(view: amp.accelerator_view, keys: lazy.Lazy, descending: bool) -> Any:
     """The positions of the keys in their order, in a new array; equal keys keep their order."""
-    items: lazy.Lazy = lazy.arange(keys.extent[0])
-    for k, (word, bits) in enumerate(words_of(keys)):
-        if k:
-            word = lazy.take(word, items)
-        if descending:
-            word = lazy.map(functional.bit_not, word)
-        items = lazy.Elements(_order_of_word(view, word, items, bits))
-    return items.values  # type: ignore[attr-defined]
-
-
-def _order_of_word(view: amp.accelerator_view, keys: lazy.Lazy, items: lazy.Lazy, bits: int) -> Any:
-    n = keys.extent[0]
-    split = _choose.runs(view, n)
-    counts = amp.array(amp.extent(_DIGITS * split.pieces), np.int32, accelerator_view=view)
-    domain = _choose.domain_of_runs(view, split)
-    for shift in range(0, bits, 8):
-        amp.parallel_for_each(view, domain, count_digits, keys, counts, n, split.length, shift)
-        scan_into(view, lazy.Elements(counts), counts, functional.plus, inclusive=False, init=0)
-        sorted_keys = amp.array(keys.extent, np.uint32, accelerator_view=view)
-        sorted_items = amp.array(keys.extent, np.int32, accelerator_view=view)
-        arguments = keys, items, counts, sorted_keys, sorted_items, n, split.length, shift
-        amp.parallel_for_each(view, domain, move_keys, *arguments)
-        keys, items = lazy.Elements(sorted_keys), lazy.Elements(sorted_items)
-    return items.values  # type: ignore[attr-defined]
+    words, digits, bits = digits_of(keys, descending)
+    sorted_words = amp.array(keys.extent, dtype_of(words), accelerator_view=view)
+    order = amp.array(keys.extent, np.int32, accelerator_view=view)
+    items = lazy.map(functional.identity, lazy.arange(keys.extent[0], np.uint32(0), np.uint32(1)))
+    sort_pairs(view, words, items, digits, bits, sorted_words, words_in(order))
+    return order

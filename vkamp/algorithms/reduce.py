@@ -16,9 +16,10 @@ from typing import Any
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import closed_type, element, place
-from vkamp.algorithms._operators import Flag
-from vkamp.algorithms.reduce_axis import Lines, lines_of, reduce_lines_into
+from vkamp.algorithms._arguments import element, place
+from vkamp.algorithms._operators import Flag, closed, commutes
+from vkamp.algorithms.reduce_axis import Lines, lines_of, of_run, reduce_lines_into
+from vkamp.algorithms.reduce_axis import of_four as _of_four
 from vkamp.algorithms.scalars import device_scalar
 
 TILE = 256
@@ -30,45 +31,61 @@ _TILES = 1024
 
 @amp.kernel
 def reduce_runs(t_idx, source, out, n, length, op):
-    """Combines one run of a source of ``n`` elements, four at a time where they begin at a multiple of four."""
+    """Combines one run of a source of ``n`` elements."""
     run = t_idx.global_[0]
     if run < out.extent[0]:
         first = run * length
-        end = first + min(length, n - first)
-        total = source.value(first).copy()
-        first += 1
-        if length % 4 == 0 and end - first >= 3:
-            a, b, c, d = source.four(first // 4)
-            total = op(op(a, b), op(c, d))
-            for k in range(first // 4 + 1, end // 4):
-                a, b, c, d = source.four(k)
-                total = op(total, op(op(a, b), op(c, d)))
-            first = end // 4 * 4
-        for i in range(first, end):
-            total = op(total, source.value(i))
-        out[run] = total
+        out[run] = of_run(source, first, first + min(length, n - first), op)
 
 
 @amp.kernel
-def reduce_tiles(t_idx, source, out, n, length, op):
+def reduce_tiles(t_idx, source, out, n, length, op, *, commutes: amp.constant):
     """Combines one block of a source of ``n`` elements, in steps of ``ITEMS`` elements a thread."""
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
-    local = t_idx.local[0]
-    total = _of_step(t_idx, source, begin, end, op)
-    for start in range(begin + TILE * ITEMS, end, TILE * ITEMS):
-        total = op(total, _of_step(t_idx, source, start, end, op))
-    if local == 0:
+    if commutes and end - begin >= TILE * ITEMS:
+        total = tile.reduce(t_idx, _of_thread(t_idx, source, begin, end, op), op, TILE)
+    else:
+        total = _of_step(t_idx, source, begin, end, op)
+        for start in range(begin + TILE * ITEMS, end, TILE * ITEMS):
+            total = op(total, _of_step(t_idx, source, start, end, op))
+    if t_idx.local[0] == 0:
         out[t_idx.tile] = total
 
 
 @amp.func
+def _of_thread(t_idx: Any, source: Any, begin: Any, end: Any, op: Any) -> Any:
+    """The combination of a thread's elements: neighbouring threads load neighbouring elements, four at a time."""
+    k = begin // 4 + t_idx.local[0]
+    stop = end // 4
+    one = _of_four(source, k, op)
+    two = _of_four(source, k + TILE, op)
+    k += 2 * TILE
+    while k + 3 * TILE < stop:
+        # Four loads are under way at a time.
+        three = op(_of_four(source, k, op), _of_four(source, k + TILE, op))
+        four = op(_of_four(source, k + 2 * TILE, op), _of_four(source, k + 3 * TILE, op))
+        one = op(one, three)
+        two = op(two, four)
+        k += 4 * TILE
+    while k < stop:
+        one = op(one, _of_four(source, k, op))
+        k += TILE
+    for i in range(4 * k, end):
+        one = op(one, source.value(i))
+    return op(one, two)
+
+
+@amp.func
 def _of_step(t_idx: Any, source: Any, start: Any, end: Any, op: Any) -> Any:
-    """The combination of ``TILE * ITEMS`` elements; fewer at the end."""
+    """The combination of ``TILE * ITEMS`` elements in their order; fewer at the end."""
     first = start + t_idx.local[0] * ITEMS
-    own = source.value(min(first, end - 1)).copy()
-    for i in range(first + 1, min(first + ITEMS, end)):
-        own = op(own, source.value(i))
+    if first + ITEMS <= end:
+        own = op(_of_four(source, first // 4, op), _of_four(source, first // 4 + 1, op))
+    else:
+        own = source.value(min(first, end - 1)).copy()
+        for i in range(first + 1, end):
+            own = op(own, source.value(i))
     return tile.reduce(t_idx, own, op, min((end - start + ITEMS - 1) // ITEMS, TILE))
 
 
@@ -79,7 +96,7 @@ def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, spli
         amp.parallel_for_each(view, _choose.domain_of_runs(view, split), reduce_runs, source, out, n, split.length, op)
     else:
         domain = amp.extent(split.pieces * TILE).tile(TILE)
-        amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op)
+        amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op, commutes=commutes(op))
 
 
 def _split(view: amp.accelerator_view, n: int) -> _choose.Split:
@@ -129,7 +146,8 @@ def reduce(
     lines = None if axis is None else lines_of(source.extent, axis, keepdims)
     source = source.flat()
     view = place(accelerator_view, source)
-    out = amp.array(shape_of(lines), element(closed_type(source, op)), accelerator_view=view)
+    dtype, op = closed(source, op)
+    out = amp.array(shape_of(lines), element(dtype), accelerator_view=view)
     row = out.reshape(-1)
     combine(view, source, lines, row, op)
     if init is not None:

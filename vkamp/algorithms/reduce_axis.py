@@ -35,6 +35,89 @@ def lines_of(extent: amp.extent, axis: int, keepdims: bool) -> Lines:
     return Lines(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]), result)
 
 
+@amp.func
+def line_of(p: Any, n: Any, inner: Any) -> Any:
+    """The line of the element at a position."""
+    return p // (n * inner) * inner + p % inner
+
+
+@amp.func
+def begin_of(line: Any, n: Any, inner: Any) -> Any:
+    """The position of a line's first element; the next one is ``inner`` behind it."""
+    return line // inner * (n * inner) + line % inner
+
+
+@amp.func
+def of_four(source: Any, k: Any, op: Any) -> Any:
+    """The combination of the elements ``4 * k`` to ``4 * k + 3``."""
+    a, b, c, d = source.four(k)
+    return op(op(a, b), op(c, d))
+
+
+@amp.func
+def of_run(source: Any, first: Any, end: Any, op: Any) -> Any:
+    """The combination of the elements from ``first`` to ``end``, one or more."""
+    total = source.value(first).copy()
+    k = (first + 4) // 4
+    for i in range(first + 1, min(4 * k, end)):
+        total = op(total, source.value(i))
+    stop = end // 4
+    # Sixteen elements in an iteration, because iterations cost as much as a few elements.
+    while k + 4 <= stop:
+        one = op(of_four(source, k, op), of_four(source, k + 1, op))
+        two = op(of_four(source, k + 2, op), of_four(source, k + 3, op))
+        total = op(total, op(one, two))
+        k += 4
+    while k < stop:
+        total = op(total, of_four(source, k, op))
+        k += 1
+    for i in range(4 * k, end):
+        total = op(total, source.value(i))
+    return total
+
+
+@amp.kernel
+def reduce_rows(t_idx, source, out, n, pieces, length, op):
+    """Combines one piece of one line of neighbouring elements; ``out`` has the pieces of a line side by side."""
+    at = t_idx.global_[0]
+    if at < out.extent[0]:
+        line = at // pieces
+        begin = (at - line * pieces) * length
+        first = line * n + begin
+        out[at] = of_run(source, first, first + min(length, n - begin), op)
+
+
+@amp.kernel
+def reduce_columns(t_idx, source, out, n, quads, pieces, length, op, *, wide: amp.constant):
+    """Combines one piece of ``4 * wide`` neighbouring lines; element ``k`` of all lines are ``quads`` vectors of four.
+
+    A wide strip of the rows uses whole pages and lines of the caches.
+    """
+    at = t_idx.global_[0]
+    if 4 * wide * at < out.extent[0]:
+        # Neighbouring threads combine neighbouring lines.
+        strips = quads // wide
+        outer = at // (strips * pieces)
+        rest = at - outer * (strips * pieces)
+        piece = rest // strips
+        strip = rest - piece * strips
+        begin = piece * length
+        k = (outer * n + begin) * quads + strip * wide
+        own = amp.private(4 * wide, type(source.value(0)))
+        for j in amp.static_range(wide):
+            own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3] = source.four(k + j)
+        for _ in range(1, min(length, n - begin)):
+            k += quads
+            for j in amp.static_range(wide):
+                a, b, c, d = source.four(k + j)
+                own[4 * j] = op(own[4 * j], a)
+                own[4 * j + 1] = op(own[4 * j + 1], b)
+                own[4 * j + 2] = op(own[4 * j + 2], c)
+                own[4 * j + 3] = op(own[4 * j + 3], d)
+        for j in amp.static_range(4 * wide):
+            out[((outer * strips + strip) * (4 * wide) + j) * pieces + piece] = own[j]
+
+
 @amp.kernel
 def reduce_lines(t_idx, source, out, n, inner, pieces, length, op):
     """Combines one piece of one line; ``out`` has the pieces of a line side by side."""
@@ -42,22 +125,46 @@ def reduce_lines(t_idx, source, out, n, inner, pieces, length, op):
     if at < out.extent[0]:
         line = at // pieces
         begin = (at - line * pieces) * length
-        first = line // inner * (n * inner) + line % inner
+        first = begin_of(line, n, inner)
         total = source.value(first + begin * inner).copy()
         for k in range(begin + 1, begin + min(length, n - begin)):
             total = op(total, source.value(first + k * inner))
         out[at] = total
 
 
+def split_of_lines(view: amp.accelerator_view, lines: Lines) -> _choose.Split:
+    """The pieces of each line: one, unless there are few lines."""
+    return _choose.parts(view, lines.n, -(-_FEW_LINES // (lines.outer * lines.inner)))
+
+
+def combine_lines(
+    view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, split: _choose.Split, op: Any
+) -> None:
+    """One launch: combines each piece of each line; ``out`` has the pieces of a line side by side."""
+    in_runs = _choose.form_of(view) == "runs"
+    count = lines.outer * lines.inner * split.pieces
+    if in_runs and lines.inner == 1:
+        domain = _choose.domain_of_runs(view, _choose.Split(count, 1))
+        amp.parallel_for_each(view, domain, reduce_rows, source, out, lines.n, *split, op)
+    elif in_runs and lines.inner % 4 == 0:
+        wide = 4 if lines.inner % 16 == 0 and count // 16 >= _choose.least_threads(view) else 1
+        domain = _choose.domain_of_runs(view, _choose.Split(count // (4 * wide), 1))
+        amp.parallel_for_each(
+            view, domain, reduce_columns, source, out, lines.n, lines.inner // 4, *split, op, wide=wide
+        )  # fmt: skip
+    else:
+        domain = _choose.domain_of_runs(view, _choose.Split(count, 1))
+        amp.parallel_for_each(view, domain, reduce_lines, source, out, lines.n, lines.inner, *split, op)
+
+
 def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any) -> None:
     """Combines each line of a source with one index into ``out``, of one element for each line."""
     count = lines.outer * lines.inner
-    split = _choose.parts(view, lines.n, -(-_FEW_LINES // count))
+    split = split_of_lines(view, lines)
     target = out
     if split.pieces > 1:
         target = amp.array(amp.extent(count * split.pieces), out.dtype, accelerator_view=view)
-    domain = _choose.domain_of_runs(view, _choose.Split(count * split.pieces, 1))
-    amp.parallel_for_each(view, domain, reduce_lines, source, target, lines.n, lines.inner, *split, op)
+    combine_lines(view, source, lines, target, split, op)
     if split.pieces > 1:
         rest = Lines(count, split.pieces, 1, lines.shape)
         reduce_lines_into(view, lazy.Elements(target), rest, out, op)

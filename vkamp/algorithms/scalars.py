@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import vkamp as amp
+from vkamp.tracebacks import entry_point
 
 __all__ = ["device_scalar"]
 
 
+@entry_point
 class device_scalar:
     """One element on a device: the result of a reduction.
 
@@ -23,6 +25,7 @@ class device_scalar:
     """
 
     __slots__ = ("_dtype", "view")
+    _vkamp_members = ("view", "_dtype")
 
     def __init__(self, view: Any, dtype: np.dtype[Any] | None = None) -> None:
         self.view = amp.array_view(view, readonly=True)

@@ -2,7 +2,8 @@
 
 Reduce, then scan (G. Blelloch, *Prefix Sums and Their Applications*, 1990): one launch combines each piece of the
 input, one scans the pieces' totals, and one scans the pieces, each beginning with what came before it.  The order of
-the operations does not depend on the device's scheduling.
+the operations does not depend on the device's scheduling.  GPUs scan numbers of 32 bits in one launch
+(:mod:`vkamp.algorithms.scan_chained`).
 """
 
 # Kernels have untyped parameters.
@@ -15,9 +16,14 @@ from typing import Any
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import closed_type, element, output, place, value
-from vkamp.algorithms._operators import identity_of
+from vkamp.algorithms._arguments import element, in_a_row, output, place, value
+from vkamp.algorithms._operators import closed, identity_of
+from vkamp.algorithms._outputs import output_of
+from vkamp.algorithms.determinism import is_needed
 from vkamp.algorithms.reduce import ITEMS, TILE, combine_pieces
+from vkamp.algorithms.reduce_axis import Lines, lines_of
+from vkamp.algorithms.scan_axis import scan_lines_into
+from vkamp.algorithms.scan_chained import can_chain, chained_scan_into
 
 #: Pieces of the tiles' form: as many as one tile scans with a few elements for each thread.
 _PIECES = 1024
@@ -50,7 +56,7 @@ def scan_totals_in_tile(t_idx, totals, init, op, *, has_init: amp.constant):
 
 @amp.kernel
 def scan_runs(t_idx, source, out, before, n, length, op, *, inclusive: amp.constant, has_init: amp.constant):
-    """Scans one run; ``before[r]`` is what comes before run ``r``."""
+    """Scans one run, four elements at a time; ``before[r]`` is what comes before run ``r``."""
     run = t_idx.global_[0]
     if run < before.extent[0]:
         first = run * length
@@ -61,15 +67,32 @@ def scan_runs(t_idx, source, out, before, n, length, op, *, inclusive: amp.const
             total = source.value(first).copy()
             if run > 0:
                 total = op(before[run], total)
-            out[first] = total
+            out.store(first, total)
             first += 1
-        for i in range(first, end):
-            x = source.value(i).copy()
-            if not inclusive:
-                out[i] = total
-            total = op(total, x)
+        middle = min((first + 3) // 4 * 4, end)
+        for i in range(first, middle):
+            total = _scan_one(source, out, i, total, op, inclusive=inclusive)
+        for k in range(middle // 4, end // 4):
+            a, b, c, d = source.four(k)
+            a = op(total, a)
+            b = op(a, b)
+            c = op(b, c)
+            d = op(c, d)
             if inclusive:
-                out[i] = total
+                out.store_four(k, a, b, c, d)
+            else:
+                out.store_four(k, total, a, b, c)
+            total = d.copy()
+        for i in range(max(middle, end // 4 * 4), end):
+            total = _scan_one(source, out, i, total, op, inclusive=inclusive)
+
+
+@amp.func
+def _scan_one(source: Any, out: Any, i: Any, total: Any, op: Any, *, inclusive: amp.constant) -> Any:
+    """Stores the prefix of one element, whose predecessors' total is given, and returns the total with it."""
+    upto = op(total, source.value(i))
+    out.store(i, upto if inclusive else total)
+    return upto
 
 
 @amp.kernel
@@ -104,13 +127,20 @@ def scan_blocks(t_idx, source, out, before, n, length, op, *, inclusive: amp.con
 
 
 def scan_into(
-    view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any, *, inclusive: bool, init: Any = None
-) -> None:
-    """Scans a source with one index into ``out``, whose elements have the type of ``op``'s results."""
+    view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any, *,
+    inclusive: bool, init: Any = None, deterministic: bool | None = None,
+) -> None:  # fmt: skip
+    """Scans a source with one index into ``out``, whose elements have the type of ``op``'s results.
+
+    ``deterministic``: the order in which floats are combined does not depend on the device's scheduling.
+    """
     n, dtype = source.extent[0], out.dtype
     has_init = init is not None
     start = value(init, dtype)
     in_runs = _choose.form_of(view) == "runs"
+    if not in_runs and not (is_needed(deterministic) and dtype.kind == "f") and can_chain(view, out):
+        chained_scan_into(view, source, out, op, inclusive=inclusive, init=start, has_init=has_init)
+        return
     split = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
     totals = amp.array(amp.extent(split.pieces), dtype, accelerator_view=view)
     if split.pieces > 1:
@@ -118,7 +148,7 @@ def scan_into(
     if in_runs:
         amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, op, has_init=has_init)
         amp.parallel_for_each(
-            view, _choose.domain_of_runs(view, split), scan_runs, source, out, totals, n, split.length, op,
+            view, _choose.domain_of_runs(view, split), scan_runs, source, output_of(out), totals, n, split.length, op,
             inclusive=inclusive, has_init=has_init,
         )  # fmt: skip
         return
@@ -142,24 +172,64 @@ def scan(
     *,
     inclusive: bool = True,
     init: Any = None,
+    axis: int | None = None,
     reverse: bool = False,
     out: Any = None,
+    deterministic: bool | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """``op`` of all elements up to each one, in row-major order (C++: ``inclusive_scan``, ``exclusive_scan``).
 
     ``op`` is associative; it need not commute.  ``init`` comes first.  ``inclusive=False`` leaves the element itself
     out, and needs ``init`` unless ``op`` is known to have an identity.  ``reverse`` begins at the last element: ``op``
-    then takes the elements in that order.  The result has one dimension; ``out`` may be the input itself.
+    then takes the elements in that order.  With an ``axis``, each line along it is scanned, and the result has the
+    input's extent; else it has one dimension.  ``out`` may be the input itself.
+
+    GPUs scan numbers of 32 bits in one launch, in which the order of the operations depends on the device's scheduling:
+    sums of floats may differ in their last bits from run to run.  ``deterministic=True``, or
+    :func:`vkamp.algorithms.deterministic`, gives the same bits in every run on one device.
     """
-    source = lazy.of(a).flat()
+    source = lazy.of(a)
+    if axis is None:
+        source, axis = source.flat(), 0
+    lines = lines_of(source.extent, axis, True)
     view = place(accelerator_view, source, out)
-    dtype = element(closed_type(source, op))
+    computed, op = closed(source, op)
+    dtype = element(computed)
     if init is None and not inclusive:
         init = identity_of(op, dtype)
     result = output(out, source.extent, dtype, view, source, in_place=True)
-    target = result
-    if reverse:
-        source, target = lazy.flip(source), amp.array_view(result)[::-1]
-    scan_into(view, source, target, op, inclusive=inclusive, init=init)
+    with in_a_row(result, view) as row:
+        scan_any(
+            view,
+            source.flat(),
+            lines,
+            row,
+            op,
+            inclusive=inclusive,
+            init=init,
+            reverse=reverse,
+            deterministic=deterministic,
+        )
     return result
+
+
+def scan_any(
+    view: amp.accelerator_view,
+    source: lazy.Lazy,
+    lines: Lines,
+    out: Any,
+    op: Any,
+    *,
+    inclusive: bool,
+    init: Any = None,
+    reverse: bool = False,
+    deterministic: bool | None = None,
+) -> None:
+    """Scans one line, or each line, of a source with one index into ``out``, which has one index."""
+    if lines.outer * lines.inner > 1:
+        scan_lines_into(view, source, lines, out, op, inclusive=inclusive, init=init, reverse=reverse)
+        return
+    if reverse:
+        source, out = lazy.flip(source), amp.array_view(out)[::-1]
+    scan_into(view, source, out, op, inclusive=inclusive, init=init, deterministic=deterministic)

@@ -8,58 +8,26 @@ The first position that meets a condition is a minimum over the positions.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import output, place
-from vkamp.algorithms._operators import Flag, Is, Swapped
-from vkamp.algorithms.reduce import reduce_into
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import computed_type, output, place, value
+from vkamp.algorithms._operators import NOWHERE, Flag, Is, Pairs, Places, Swapped, sorts_before
+from vkamp.algorithms.reduce import combine, reduce_into, shape_of
+from vkamp.algorithms.reduce_axis import lines_of
 from vkamp.algorithms.scalars import device_scalar
-
-_NONE = (1 << 31) - 1
-
-
-class _Places(lazy.Lazy):
-    """The position of each element that meets a condition; the largest int32 for the others."""
-
-    __slots__ = ("pred", "values")
-
-    def __init__(self, values: lazy.Lazy, pred: Any) -> None:
-        super().__init__(values.extent)
-        self.values, self.pred = values, pred
-
-    @amp.func
-    def value(self, i: Any) -> Any:
-        """The position, if the element there meets the condition."""
-        return amp.int32(i) if self.pred(self.values.value(i)) else _NONE
-
-
-class _Pairs(lazy.Lazy):
-    """The position of each element that meets a condition with the one before it."""
-
-    __slots__ = ("pred", "values")
-
-    def __init__(self, values: lazy.Lazy, pred: Any) -> None:
-        super().__init__(values.extent)
-        self.values, self.pred = values, pred
-
-    @amp.func
-    def value(self, i: Any) -> Any:
-        """The position, if the element there meets the condition."""
-        if i == 0:
-            return _NONE
-        return amp.int32(i) if self.pred(self.values.value(i - 1), self.values.value(i)) else _NONE
 
 
 @amp.kernel
 def _settle(idx, found, none, move):
-    found[idx] = none if found[idx] == _NONE else found[idx] + move
+    found[idx] = none if found[idx] == NOWHERE else found[idx] + move
 
 
-def _first(view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, move: int = 0) -> device_scalar:
+def first_place(view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, move: int = 0) -> device_scalar:
     """The smallest position; ``none`` if there is none, else moved."""
     found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     reduce_into(view, places, found, functional.min)
@@ -75,7 +43,7 @@ def find(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None =
 def find_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """The first position that meets a condition, -1 if there is none (C++: ``find_if``)."""
     source = lazy.of(a).flat()
-    return _first(place(accelerator_view, source), _Places(source, pred))
+    return first_place(place(accelerator_view, source), lazy.At(Places(pred), source))
 
 
 def find_if_not(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
@@ -88,7 +56,7 @@ def adjacent_find(
 ) -> device_scalar:
     """The first position whose element is equal to the next one, -1 if there is none (C++: ``adjacent_find``)."""
     source = lazy.of(a).flat()
-    return _first(place(accelerator_view, source), _Pairs(source, eq), move=-1)
+    return first_place(place(accelerator_view, source), lazy.At(Pairs(eq), source), move=-1)
 
 
 def is_sorted_until(
@@ -96,18 +64,18 @@ def is_sorted_until(
 ) -> device_scalar:
     """How many elements from the first on are sorted (C++: ``is_sorted_until``)."""
     source = lazy.of(a).flat()
-    return _first(place(accelerator_view, source), _Pairs(source, Swapped(less)), none=source.extent[0])
+    return first_place(place(accelerator_view, source), lazy.At(Pairs(Swapped(less)), source), none=source.extent[0])
 
 
 def is_sorted(a: Any, less: Any = functional.less, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """Whether no element is less than the one before it, as a device_scalar (C++: ``is_sorted``)."""
     source = lazy.of(a).flat()
-    return none_of(_Pairs(source, Swapped(less)), _is_place, accelerator_view=accelerator_view)
+    return none_of(lazy.At(Pairs(Swapped(less)), source), _is_place, accelerator_view=accelerator_view)
 
 
 @amp.func
 def _is_place(at: Any) -> Any:
-    return at != _NONE
+    return at != NOWHERE
 
 
 def mismatch(
@@ -121,13 +89,20 @@ def mismatch(
 # -- conditions of all elements ------------------------------------------------------------------------------------
 
 
-def _condition(source: lazy.Lazy, op: Any, accelerator_view: amp.accelerator_view | None) -> device_scalar:
+def _condition(
+    source: lazy.Lazy,
+    op: Any,
+    accelerator_view: amp.accelerator_view | None,
+    axis: int | None = None,
+    keepdims: bool = False,
+) -> Any:
     view = place(accelerator_view, source)
-    found = amp.array(amp.extent(1), np.uint8, accelerator_view=view)
-    total = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-    reduce_into(view, source, total, op)
+    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    total = amp.array(shape_of(lines), np.int32, accelerator_view=view)
+    combine(view, source.flat(), lines, total.reshape(-1), op)
+    found = amp.array(total.extent, np.uint8, accelerator_view=view)
     amp.parallel_for_each(view, found.extent, _narrow, total, found)
-    return device_scalar(found, np.dtype(np.bool_))
+    return device_scalar(found, np.dtype(np.bool_)) if lines is None else found
 
 
 @amp.kernel
@@ -137,17 +112,43 @@ def _narrow(idx, total, found):
 
 def all_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """Whether all elements meet a condition (AMP, C++: ``all_of``)."""
-    return _condition(lazy.map(Flag(pred), a).flat(), functional.min, accelerator_view)
+    found: device_scalar = _condition(lazy.map(Flag(pred), a), functional.min, accelerator_view)
+    return found
 
 
 def any_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """Whether some element meets a condition (AMP, C++: ``any_of``)."""
-    return _condition(lazy.map(Flag(pred), a).flat(), functional.max, accelerator_view)
+    found: device_scalar = _condition(lazy.map(Flag(pred), a), functional.max, accelerator_view)
+    return found
 
 
 def none_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """Whether no element meets a condition (AMP, C++: ``none_of``)."""
-    return _condition(lazy.map(Flag(functional.not1(pred)), a).flat(), functional.min, accelerator_view)
+    return all_of(a, functional.not1(pred), accelerator_view=accelerator_view)
+
+
+def all(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """Whether all elements are true, that is, not zero; along an ``axis`` as an array of uint8."""
+    flags = lazy.map(Flag(functional.truth), a)
+    return _condition(flags, functional.min, accelerator_view, axis, keepdims)
+
+
+def any(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """Whether some element is true, that is, not zero; along an ``axis`` as an array of uint8."""
+    flags = lazy.map(Flag(functional.truth), a)
+    return _condition(flags, functional.max, accelerator_view, axis, keepdims)
 
 
 def equal(
@@ -179,61 +180,174 @@ class _Better:
         return j if y != y or self.less(y, x) else i
 
 
-def _extreme(a: Any, less: Any, accelerator_view: amp.accelerator_view | None) -> device_scalar:
-    source = lazy.of(a).flat()
+@amp.func
+def _is_better(x: Any, y: Any, less: Any) -> Any:
+    """Whether an element behind ``x`` is better."""
+    return x == x and (y != y or less(y, x))
+
+
+@amp.kernel
+def extreme_of_runs(t_idx, source, out, n, length, less):
+    """The position of the best element of one run, four elements at a time."""
+    run = t_idx.global_[0]
+    if run < out.extent[0]:
+        first = run * length
+        end = first + min(length, n - first)
+        best = source.value(first).copy()
+        at = first
+        for k in range(first // 4, end // 4):
+            a, b, c, d = source.four(k)
+            if _is_better(best, a, less):
+                best = a.copy()
+                at = 4 * k
+            if _is_better(best, b, less):
+                best = b.copy()
+                at = 4 * k + 1
+            if _is_better(best, c, less):
+                best = c.copy()
+                at = 4 * k + 2
+            if _is_better(best, d, less):
+                best = d.copy()
+                at = 4 * k + 3
+        for i in range(end // 4 * 4, end):
+            x = source.value(i)
+            if _is_better(best, x, less):
+                best = x.copy()
+                at = i
+        out[run] = at
+
+
+@amp.kernel
+def _along_line(idx, found, n, inner):
+    """Replaces positions of elements by those on their lines."""
+    found[idx] = found[idx] // inner % n
+
+
+def _extreme(a: Any, less: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None) -> Any:
+    source = lazy.of(a)
+    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    source = source.flat()
     view = place(accelerator_view, source)
-    found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-    reduce_into(view, lazy.arange(source.extent[0]), found, _Better(source, less))
-    return device_scalar(found)
+    found = amp.array(shape_of(lines), np.int32, accelerator_view=view)
+    row = found.reshape(-1)
+    places = lazy.arange(source.extent[0])
+    if lines is None and _choose.form_of(view) == "runs":
+        # The best element stays in a register: an operator on positions would load it again.
+        split = _choose.runs(view, source.extent[0])
+        of_runs = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
+        domain = _choose.domain_of_runs(view, split)
+        amp.parallel_for_each(view, domain, extreme_of_runs, source, of_runs, source.extent[0], split.length, less)
+        places = lazy.Elements(of_runs)
+    combine(view, places, lines, row, _Better(source, less))
+    if lines is None:
+        return device_scalar(found)
+    amp.parallel_for_each(view, row.extent, _along_line, row, lines.n, lines.inner)
+    return found
 
 
-def argmin(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
-    """The row-major position of the first smallest element, or of the first NaN (C++: ``min_element``)."""
-    return _extreme(a, functional.less, accelerator_view)
+def argmin(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    less: Any = functional.less,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The row-major position of the first smallest element, or of the first NaN (C++: ``min_element``), as int32.
+
+    With an ``axis``, the positions along it.  ``less`` is another order.
+    """
+    return _extreme(a, less, axis, keepdims, accelerator_view)
 
 
-def argmax(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
-    """The row-major position of the first largest element, or of the first NaN (C++: ``max_element``)."""
-    return _extreme(a, functional.greater, accelerator_view)
+def argmax(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    less: Any = functional.less,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The position of the first largest element, as :func:`argmin` (C++: ``max_element``)."""
+    return _extreme(a, Swapped(less), axis, keepdims, accelerator_view)
 
 
 # -- binary search -------------------------------------------------------------------------------------------------
 
 
+@amp.func
+def lower_bound(ordered: Any, x: Any, low: Any, high: Any, less: Any) -> Any:
+    """The first place between two where an element is not less than ``x``; the second one if there is none."""
+    first = low
+    last = high
+    while first < last:
+        middle = first + (last - first) // 2
+        if less(ordered.value(middle), x):
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@amp.func
+def upper_bound(ordered: Any, x: Any, low: Any, high: Any, less: Any) -> Any:
+    """The first place between two where ``x`` is less than the element; the second one if there is none."""
+    first = low
+    last = high
+    while first < last:
+        middle = first + (last - first) // 2
+        if less(x, ordered.value(middle)):
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
 @amp.kernel
 def _search(idx, ordered, queries, out, n, less, *, right: amp.constant):
     x = queries.value(idx[0]).copy()
-    low = 0
-    high = n
-    while low < high:
-        middle = low + (high - low) // 2
-        y = ordered.value(middle).copy()
-        is_before = not less(x, y) if right else less(y, x)
-        if is_before:
-            low = middle + 1
-        else:
-            high = middle
-    out[idx] = low
+    out[idx] = upper_bound(ordered, x, 0, n, less) if right else lower_bound(ordered, x, 0, n, less)
 
 
 def searchsorted(
     ordered: Any,
     values: Any,
     side: str = "left",
-    less: Any = functional.less,
+    less: Any = sorts_before,
     *,
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """Where each value would be inserted into a sorted input, as int32 (C++: ``lower_bound``, ``upper_bound``).
 
-    ``side`` ``"left"``: before equal elements, ``"right"``: behind them.
+    The place of one number is a device_scalar.  ``side`` ``"left"``: before equal elements, ``"right"``: behind them.
     """
     if side not in ("left", "right"):
         raise ValueError(f"side is 'left' or 'right', not {side!r}")
-    source, queries = lazy.of(ordered).flat(), lazy.of(values).flat()
+    source = lazy.of(ordered).flat()
+    # numpy would read a container.
+    is_number = not isinstance(values, (amp.array, amp.array_view, lazy.Lazy)) and np.ndim(values) == 0
+    if is_number:
+        number, side = _like_elements(values, side, computed_type(source), less)
+        queries: lazy.Lazy = lazy.constant(number, 1)
+    else:
+        queries = lazy.of(values).flat()
     view = place(accelerator_view, source, queries, out)
     result = output(out, queries.extent, np.dtype(np.int32), view, source, queries)
     n = source.extent[0]
     amp.parallel_for_each(view, queries.extent, _search, source, queries, result, n, less, right=side == "right")
-    return result
+    return device_scalar(result) if is_number else result
+
+
+def _like_elements(number: Any, side: str, dtype: np.dtype[Any], less: Any) -> tuple[Any, str]:
+    """A number of the elements' type, and its side, that have the place of any number of Python or numpy."""
+    if less is sorts_before and dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        if not number <= limits.max:
+            return value(limits.max, dtype), "right"
+        if number < limits.min:
+            return value(limits.min, dtype), "left"
+        # A fraction is before the next whole number.
+        side = side if number == math.floor(number) else "left"
+        number = math.ceil(number)
+    return value(number, dtype), side

@@ -1,21 +1,21 @@
-"""Selections: ``select``, ``nonzero``, ``partition``, ``unique_consecutive``, ``run_length_encode``.
+"""Selections: ``select``, ``nonzero``, ``partition``, ``partition3``.
 
 A scan of the elements' flags gives each chosen element its position; a second pass stores it there (G. Blelloch,
 *Prefix Sums and Their Applications*, 1990).  The order of the elements is kept.
 """
 
 # Kernels have untyped parameters.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,attr-defined"
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import dtype_of, in_words, place, refuse_overlap
+from vkamp.algorithms import _choose, functional, lazy, select_chained, select_tiles
+from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap
 from vkamp.algorithms._operators import Flag
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce import combine_pieces
@@ -23,87 +23,147 @@ from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
 
 
-class _Heads(lazy.Lazy):
-    """1 for each element that differs from the one before it."""
+class _Marked(lazy.Lazy):
+    """Elements with their flags."""
 
-    __slots__ = ("eq", "values")
+    __slots__ = ("flags", "values")
 
-    def __init__(self, values: lazy.Lazy, eq: Any) -> None:
+    def __init__(self, flags: lazy.Lazy, values: lazy.Lazy) -> None:
         super().__init__(values.extent)
-        self.values, self.eq = values, eq
+        self.flags, self.values = flags, values
 
     @amp.func
     def value(self, i: Any) -> Any:
-        """The flag of an element."""
-        if i == 0:
-            return 1
-        return 0 if self.eq(self.values.value(i - 1), self.values.value(i)) else 1
+        """A flag and the element."""
+        return self.flags.value(i), self.values.value(i)
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """Four flags and the elements."""
+        p, q, r, s = self.flags.four(k)
+        a, b, c, d = self.values.four(k)
+        return p, q, r, s, a, b, c, d
+
+
+class _Chosen(_Marked):
+    """Elements, and whether they meet a condition, with one load for both."""
+
+    __slots__ = ("pred",)
+
+    def __init__(self, flags: lazy.Lazy, values: lazy.Lazy, pred: Any) -> None:
+        super().__init__(flags, values)
+        self.pred = pred
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """A flag and the element."""
+        x = self.values.value(i)
+        return self.pred(x), x
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """Four flags and the elements."""
+        a, b, c, d = self.values.four(k)
+        return self.pred(a), self.pred(b), self.pred(c), self.pred(d), a, b, c, d
+
+
+@amp.func
+def _put(out: Any, begins: Any, i: Any, flag: Any, x: Any, at: Any, rest: Any, *, form: amp.constant) -> Any:
+    """Stores an element at its place, and returns the next places of the chosen ones and of the others."""
+    if form.keeps_rest or form.is_own:
+        # Without a branch, which processors predict badly.
+        out[at if flag != 0 else rest] = x
+    elif flag != 0 and at < out.extent[0]:
+        out[at] = x
+    if form.has_begins and flag != 0:
+        begins[at] = i
+    return at + flag, rest + 1 - flag if form.keeps_rest else rest
 
 
 @amp.kernel
-def _compact(idx, flags, upto, source, out, count):
-    """Stores the chosen elements; ``upto``: how many are chosen up to each one."""
-    i = idx[0]
-    at = upto[i] - 1
-    if flags.value(i) != 0 and at < out.extent[0]:
-        out[at] = source.value(i)
-    if i == upto.extent[0] - 1:
-        count[0] = upto[i]
+def select_run(t_idx, marked, before, out, begins, count, n, length, *, form: amp.constant):
+    """Stores the chosen elements of one run, and with ``keeps_rest`` the others behind all chosen ones.
 
-
-@amp.kernel
-def select_run(t_idx, flags, before, source, out, count, n, length):
-    """Stores the chosen elements of one run; ``before[r]``: how many are chosen before run ``r``."""
+    ``before[r]``: how many are chosen before run ``r``; its last element is their number.
+    """
     run = t_idx.global_[0]
-    if run < before.extent[0]:
+    if run < before.extent[0] - 1:
+        chosen = before[before.extent[0] - 1]
         first = run * length
+        end = first + min(length, n - first)
         at = before[run]
-        for i in range(first, first + min(length, n - first)):
-            if flags.value(i) != 0:
-                if at < out.extent[0]:
-                    out[at] = source.value(i)
-                at += 1
-        if run == before.extent[0] - 1:
-            count[0] = at
+        rest = chosen + first - at
+        for k in range(first // 4, end // 4):
+            p, q, r, s, a, b, c, d = marked.four(k)
+            at, rest = _put(out, begins, 4 * k, p, a, at, rest, form=form)
+            at, rest = _put(out, begins, 4 * k + 1, q, b, at, rest, form=form)
+            at, rest = _put(out, begins, 4 * k + 2, r, c, at, rest, form=form)
+            at, rest = _put(out, begins, 4 * k + 3, s, d, at, rest, form=form)
+        for i in range(end // 4 * 4, end):
+            p, a = marked.value(i)
+            at, rest = _put(out, begins, i, p, a, at, rest, form=form)
+        if run == 0:
+            count[0] = chosen
 
 
-@amp.kernel
-def _split(idx, flags, upto, source, out, count):
-    """Stores the chosen elements first, and the others behind them."""
-    i = idx[0]
-    chosen = upto[upto.extent[0] - 1]
-    at = upto[i] - 1 if flags.value(i) != 0 else chosen + i - upto[i]
-    out[at] = source.value(i)
-    if i == 0:
-        count[0] = chosen
+class _Form(NamedTuple):
+    """What a selection stores.
+
+    ``is_own``: ``out`` has room for all elements, and is new.  The others of a run then go to the first place that they
+    would have behind the chosen elements.
+    """
+
+    is_own: bool
+    keeps_rest: bool
+    has_begins: bool
 
 
-def _positions(view: amp.accelerator_view, flags: lazy.Lazy) -> Any:
-    upto = amp.array(flags.extent, np.int32, accelerator_view=view)
-    scan_into(view, flags, upto, functional.plus, inclusive=True)
-    return upto
+def _select_into(
+    view: amp.accelerator_view, flags: lazy.Lazy, pred: Any, source: lazy.Lazy, out: Any, count: Any, *,
+    begins: Any = None, keeps_rest: bool = False, is_own: bool = False,
+) -> None:  # fmt: skip
+    """Stores the chosen elements in ``out``, their number in ``count``, and their positions in ``begins``."""
+    marked = _Marked(flags, source) if pred is None else _Chosen(flags, source, Flag(pred))
+    if _choose.form_of(view) == "tiles":
+        if not keeps_rest and select_chained.can_chain(view):
+            select_chained.select_into(view, marked, out, count, begins=begins)
+        else:
+            select_tiles.select_into(view, flags, marked, out, count, begins=begins, keeps_rest=keeps_rest)
+        return
+    n = flags.extent[0]
+    split = _choose.runs(view, n)
+    before = amp.array(amp.extent(split.pieces + 1), np.int32, accelerator_view=view)
+    combine_pieces(view, flags, amp.array_view(before)[: split.pieces], split, functional.plus)
+    scan_into(view, lazy.Elements(before), before, functional.plus, inclusive=False, init=0)
+    form = _Form(is_own, keeps_rest, begins is not None)
+    amp.parallel_for_each(
+        view, _choose.domain_of_runs(view, split), select_run, marked, before, out,
+        before if begins is None else begins, count, n, split.length, form=form,
+    )  # fmt: skip
 
 
-def _selected(
-    flags: lazy.Lazy, source: lazy.Lazy, out: Any, view: amp.accelerator_view, kernel: Any = _compact
-) -> counted:
-    if out is None:
-        out = amp.array(source.extent, dtype_of(source), accelerator_view=view)
+def selected(
+    flags: lazy.Lazy, source: lazy.Lazy, out: Any, view: amp.accelerator_view, pred: Any = None, *,
+    keeps_rest: bool = False, dtype: np.dtype[Any] | None = None, begins: Any = None,
+) -> counted:  # fmt: skip
+    """The elements with flags (0 or 1) in ``out``, or in a new array: of the source's type, unless ``dtype`` is given.
+
+    ``begins`` gets their positions; ``pred`` computes the flags of a source's elements, which saves loads.
+    """
+    is_own = out is None
+    if out is lazy.discard:
+        # What is behind its end is not stored.
+        out = amp.array(amp.extent(1), dtype_of(source) if dtype is None else dtype, accelerator_view=view)
+    elif is_own:
+        out = amp.array(source.extent, dtype_of(source) if dtype is None else dtype, accelerator_view=view)
     elif not isinstance(out, (amp.array, amp.array_view)):
         out = amp.array_view(out)
     refuse_overlap(out, source, flags)
     count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     values, target = in_words(source, out)
-    if kernel is _compact and _choose.form_of(view) == "runs":
-        n = flags.extent[0]
-        split = _choose.runs(view, n)
-        before = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
-        combine_pieces(view, flags, before, split, functional.plus)
-        scan_into(view, lazy.Elements(before), before, functional.plus, inclusive=False, init=0)
-        domain = _choose.domain_of_runs(view, split)
-        amp.parallel_for_each(view, domain, select_run, flags, before, values, target, count, n, split.length)
-    else:
-        amp.parallel_for_each(view, flags.extent, kernel, flags, _positions(view, flags), values, target, count)
+    # Where elements are moved as words, the condition needs the numbers.
+    condition = pred if values is source else None
+    _select_into(view, flags, condition, values, target, count, begins=begins, keeps_rest=keeps_rest, is_own=is_own)
     return counted(out, device_scalar(count))
 
 
@@ -128,19 +188,20 @@ def select(
 ) -> counted:
     """The elements that meet a condition, or whose flags are not zero, in their order (C++: ``copy_if``).
 
-    Where ``out`` is too small, the count is right, nothing is stored behind its end, and reading the result raises
-    AmpError.  ``out`` must not overlap the input.
+    Where ``out`` is too small, or ``lazy.discard``, the count is right, nothing is stored behind its end, and reading
+    the result raises AmpError.  ``out`` must not overlap the input.
     """
     source = lazy.of(a).flat()
-    view = place(accelerator_view, source, out)
-    return _selected(_condition(source, pred, flags), source, out, view)
+    condition = _condition(source, pred, flags)
+    view = place(accelerator_view, source, condition, out)
+    return selected(condition, source, out, view, pred)
 
 
 def nonzero(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> counted:
     """The row-major positions of the elements that are not zero, as int32."""
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
-    return _selected(lazy.map(Flag(functional.truth), source), lazy.arange(source.extent[0]), out, view)
+    return selected(lazy.map(Flag(functional.truth), source), lazy.arange(source.extent[0]), out, view)
 
 
 def partition(
@@ -152,48 +213,66 @@ def partition(
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
-    found = _selected(lazy.map(Flag(pred), source), source, out, view, _split)
+    found = selected(lazy.map(Flag(pred), source), source, out, view, pred, keeps_rest=True)
     return found.values, found.count
 
 
-def unique_consecutive(
-    a: Any, eq: Any = functional.equal_to, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
-) -> counted:
-    """The first element of each run of equal ones (C++: ``unique_copy``)."""
+class _Third:
+    """0 for an element that meets the first condition, 1 for one that meets only the second one, else 2."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = first, second
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return 0 if self.first(x) else 1 if self.second(x) else 2
+
+
+class _Counts:
+    """Of ``lazy.At`` on classes from 0 to 2: a vector with 1 for the class."""
+
+    __slots__ = ()
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return amp.int3(1 if x == 0 else 0, 1 if x == 1 else 0, 1 if x == 2 else 0)
+
+
+@amp.kernel
+def _split3(idx, classes, upto, source, out, counts):
+    """Stores the elements of each class behind those of the classes before it."""
+    i = idx[0]
+    last = upto[upto.extent[0] - 1].copy()
+    own = upto[i].copy()
+    each = classes.value(i)
+    at = own.x - 1
+    if each == 1:
+        at = last.x + own.y - 1
+    if each == 2:
+        at = last.x + last.y + own.z - 1
+    out[at] = source.value(i)
+    if i == 0:
+        counts[0] = last.x
+        counts[1] = last.y
+
+
+def partition3(
+    a: Any, first: Any, second: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> tuple[Any, device_scalar, device_scalar]:
+    """The elements that meet a first condition, those that meet only a second one, then the others, in their order.
+
+    And how many meet the first one, and only the second one (CUB: ``DevicePartition::If`` with two conditions).
+    """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
-    return _selected(_Heads(source, eq), source, out, view)
-
-
-@amp.kernel
-def _encode(idx, flags, upto, source, values, begins, count):
-    i = idx[0]
-    n = upto.extent[0]
-    if flags.value(i) != 0:
-        values[upto[i] - 1] = source.value(i)
-        begins[upto[i] - 1] = i
-    if i == n - 1:
-        count[0] = upto[i]
-
-
-@amp.kernel
-def _lengths(idx, begins, count, lengths, n):
-    i = idx[0]
-    if i < count[0]:
-        lengths[i] = (begins[i + 1] if i + 1 < count[0] else n) - begins[i]
-
-
-def run_length_encode(
-    a: Any, eq: Any = functional.equal_to, *, accelerator_view: amp.accelerator_view | None = None
-) -> tuple[counted, counted]:
-    """The first element of each run of equal ones, and the runs' lengths, as int32."""
-    source = lazy.of(a).flat()
-    view = place(accelerator_view, source)
-    flags, n = _Heads(source, eq), source.extent[0]
-    values = amp.array(source.extent, dtype_of(source), accelerator_view=view)
-    begins, lengths = (amp.array(source.extent, np.int32, accelerator_view=view) for _ in range(2))
-    count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-    amp.parallel_for_each(view, source.extent, _encode, flags, _positions(view, flags), source, values, begins, count)
-    amp.parallel_for_each(view, source.extent, _lengths, begins, count, lengths, n)
-    found = device_scalar(count)
-    return counted(values, found), counted(lengths, found)
+    result = output(out, source.extent, dtype_of(source), view, source)
+    classes = lazy.map(_Third(first, second), source)
+    upto = amp.array(source.extent, amp.int3, accelerator_view=view)
+    scan_into(view, lazy.map(_Counts(), classes), upto, functional.plus, inclusive=True)
+    counts = amp.array(amp.extent(2), np.int32, accelerator_view=view)
+    values, target = in_words(source, result)
+    amp.parallel_for_each(view, source.extent, _split3, classes, upto, values, target, counts)
+    of_both = amp.array_view(counts)
+    return result, device_scalar(of_both[:1]), device_scalar(of_both[1:])

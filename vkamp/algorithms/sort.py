@@ -9,25 +9,47 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy, merge_sort, radix_sort
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place
+from vkamp.algorithms._digits import bits_of, digits_of, words_in
 from vkamp.algorithms.transform import store
 
 
-def _order(view: amp.accelerator_view, source: lazy.Lazy, descending: bool, less: Any, key: Any) -> Any:
+def order_of(view: amp.accelerator_view, source: lazy.Lazy, descending: bool, less: Any, key: Any) -> Any:
     keys = source if key is None else lazy.map(key, source)
     if less is not None:
         return merge_sort.order_of(view, keys, less, descending)
     return radix_sort.order_of(view, keys, descending)
 
 
-def _taken(view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any) -> Any:
-    result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+def taken(view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any) -> Any:
+    extent = order.extent
+    result = output(out, extent, dtype_of(source), view, source, in_place=True)
     is_in_place = any(result.overlaps(each) for each in source.containers())
-    ordered = output(None, source.extent, dtype_of(source), view) if is_in_place else result
+    ordered = output(None, extent, dtype_of(source), view) if is_in_place else result
     values, target = in_words(source, ordered)
     store(view, lazy.take(values, order), target)
     if is_in_place:
         amp.copy(ordered, result)
     return result
+
+
+def _sorted_keys(
+    view: amp.accelerator_view, source: lazy.Lazy, descending: bool, out: Any, value: lazy.Lazy | None = None
+) -> tuple[Any, ...] | None:
+    """The keys, and the value of each, moved by the sort itself; None where it has to sort positions."""
+    keys, moved = bits_of(source), None if value is None else bits_of(value)
+    if keys is None or (value is not None and moved is None):
+        return None
+    result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+    target = words_in(result)
+    if target is None:
+        return None
+    keys, digits, bits = digits_of(source, descending)
+    if value is None:
+        radix_sort.sort_pairs(view, keys, None, digits, bits, target, None)
+        return (result,)
+    values = output(None, value.extent, dtype_of(value), view)
+    radix_sort.sort_pairs(view, keys, moved, digits, bits, target, words_in(values))
+    return result, values
 
 
 def _row(a: Any) -> lazy.Lazy:
@@ -50,7 +72,7 @@ def argsort(
     NaN comes last, descending it comes first.  ``less(x, y)`` is another order; ``key(x)`` is the number to sort by.
     """
     source = _row(a)
-    return _order(place(accelerator_view, source), source, descending, less, key)
+    return order_of(place(accelerator_view, source), source, descending, less, key)
 
 
 def sort(
@@ -65,7 +87,11 @@ def sort(
     """The elements in their order, as :func:`argsort`, which are kept bit for bit.  ``out`` may be the input."""
     source = _row(a)
     view = place(accelerator_view, source, out)
-    return _taken(view, source, _order(view, source, descending, less, key), out)
+    if less is None and key is None:
+        found = _sorted_keys(view, source, descending, out)
+        if found is not None:
+            return found[0]
+    return taken(view, source, order_of(view, source, descending, less, key), out)
 
 
 def sort_by_key(
@@ -81,8 +107,12 @@ def sort_by_key(
         if each.extent != sources[0].extent:
             raise amp.AmpError(f"{sources[0].extent!r} keys have {each.extent!r} values")
     view = place(accelerator_view, *sources)
-    order = _order(view, sources[0], descending, less, None)
-    return tuple(_taken(view, each, order, None) for each in sources)
+    if less is None and len(sources) == 2:
+        found = _sorted_keys(view, sources[0], descending, None, sources[1])
+        if found is not None:
+            return found
+    order = order_of(view, sources[0], descending, less, None)
+    return tuple(taken(view, each, order, None) for each in sources)
 
 
 def topk(
@@ -96,7 +126,7 @@ def topk(
     if not 1 <= k <= source.extent[0]:
         raise ValueError(f"the {k} largest of {source.extent[0]} elements")
     view = place(accelerator_view, source)
-    order = amp.array_view(_order(view, source, largest, None, None))[:k]
+    order = amp.array_view(order_of(view, source, largest, None, None))[:k]
     found = amp.array(amp.extent(k), dtype_of(source), accelerator_view=view)
     values, target = in_words(source, found)
     store(view, lazy.take(values, order), target)

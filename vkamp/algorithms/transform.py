@@ -14,8 +14,13 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import functional, lazy
+from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place, value
+from vkamp.algorithms._outputs import Output, output_of
+
+#: Elements of a short run, and runs of a tile.
+_RUN = 32
+_TILE = 64
 
 
 @amp.kernel
@@ -28,9 +33,57 @@ def _store_row(idx, source, out):
     out[idx] = source.value(idx[0])
 
 
-def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any) -> None:
-    """Computes every element of a source into a container of its extent."""
+@amp.kernel
+def _store_four(idx, source, out):
+    a, b, c, d = source.four(idx[0])
+    out.store_four(idx[0], a, b, c, d)
+
+
+@amp.kernel
+def _store_run(t_idx, source, out, n):
+    """Stores the elements of one short run, four at a time."""
+    first = t_idx.global_[0] * _RUN
+    if first < n:
+        end = first + min(_RUN, n - first)
+        for k in range(first // 4, end // 4):
+            a, b, c, d = source.four(k)
+            out.store_four(k, a, b, c, d)
+        for i in range(end // 4 * 4, end):
+            out.store(i, source.value(i))
+
+
+def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any, *, has_its_type: bool = False) -> None:
+    """Computes every element of a source into a container of its extent; ``has_its_type``: of its type, too."""
+    if _stored_in_runs(view, source, out, has_its_type):
+        return
+    if has_its_type and out.extent.rank == 1 and out.extent[0] % 4 == 0:
+        target = output_of(out)
+        if target.in_quads:
+            amp.parallel_for_each(view, amp.extent(out.extent[0] // 4), _store_four, source.flat(), target)
+            return
     amp.parallel_for_each(view, out.extent, _store_row if out.extent.rank == 1 else _store, source, out)
+
+
+def _stored_in_runs(view: amp.accelerator_view, source: lazy.Lazy, out: Any, has_its_type: bool) -> bool:
+    """Whether short runs have been stored: on CPU drivers an invocation costs as much as a few elements.
+
+    Not where functions of users may have more iterations than the driver allows a run.
+    """
+    if _choose.form_of(view) != "runs" or _choose.ends_loops(view):
+        return False
+    row = source.row()
+    if row is None:
+        return False
+    try:
+        target = out if out.extent.rank == 1 else out.reshape(-1)
+    except amp.AmpError:
+        return False
+    n = target.extent[0]
+    domain = amp.extent(-(-n // _RUN)).tile(_TILE).pad()
+    amp.parallel_for_each(
+        view, domain, _store_run, row, output_of(target) if has_its_type else Output(target), n
+    )  # fmt: skip
+    return True
 
 
 def computed(
@@ -45,7 +98,7 @@ def computed(
     view = place(accelerator_view, source, out)
     kind = dtype_of(source) if dtype is None and out is None else np.dtype(dtype)
     result = output(out, source.extent, kind, view, source, in_place=in_place)
-    store(view, source, result)
+    store(view, source, result, has_its_type=dtype is None and out is None)
     return result
 
 
@@ -123,22 +176,22 @@ def arange(
 
 def copy(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The elements of any input, lazy ones included, in an array (C++: ``copy``)."""
-    return _moved(lambda source: source, lazy.of(a), out, accelerator_view)
+    return moved(lambda source: source, lazy.of(a), out, accelerator_view)
 
 
-def _moved(
+def moved(
     f: Callable[[lazy.Lazy], lazy.Lazy], source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_view | None
 ) -> Any:
     """The elements of a source, in other places."""
-    view = place(accelerator_view, source, out)
-    moved = f(source)
-    result = output(out, moved.extent, dtype_of(source), view, moved)
-    values, target = in_words(source, result)
-    store(view, f(values), target)
+    target = f(source)
+    view = place(accelerator_view, target, out)
+    result = output(out, target.extent, dtype_of(source), view, target)
+    values, words = in_words(source, result)
+    store(view, f(values), words, has_its_type=out is None)
     return result
 
 
-class _Mirrored(lazy.Lazy):
+class Mirrored(lazy.Lazy):
     """An input with one axis reversed or rotated: ``at(i) = (first + step * i) mod n`` there."""
 
     __slots__ = ("axis", "first", "inner", "n", "step")
@@ -152,15 +205,21 @@ class _Mirrored(lazy.Lazy):
     def value(self, i: Any) -> Any:
         """The element at the moved position."""
         if self.extent.rank == 1:
-            return self.inner.value((self.first + self.step * i) % self.n)
+            return self.inner.value(self._moved(i))
         at = amp.index(i)
         for d in amp.static_range(self.extent.rank):
             if d == self.axis:
-                at[d] = (self.first + self.step * i[d]) % self.n
+                at[d] = self._moved(i[d])
         return self.inner.value(at)
 
+    @amp.func
+    def _moved(self, i: Any) -> Any:
+        # Without a remainder, which CPU drivers compute slowly; the sum of two numbers below n may be too large.
+        at = self.first - i if self.step < 0 else i - (self.n - self.first)
+        return at if at >= 0 else at + self.n
 
-def _axis(source: lazy.Lazy, axis: int) -> int:
+
+def axis_of(source: lazy.Lazy, axis: int) -> int:
     rank = source.extent.rank
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is not one of {source.extent!r}")
@@ -170,8 +229,8 @@ def _axis(source: lazy.Lazy, axis: int) -> int:
 def flip(a: Any, axis: int = 0, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The elements in reverse order along an axis (C++: ``reverse_copy``)."""
     source = lazy.of(a)
-    axis = _axis(source, axis)
-    return _moved(lambda x: _Mirrored(x, axis, x.extent[axis] - 1, -1), source, out, accelerator_view)
+    axis = axis_of(source, axis)
+    return moved(lambda x: Mirrored(x, axis, x.extent[axis] - 1, -1), source, out, accelerator_view)
 
 
 def roll(
@@ -179,9 +238,9 @@ def roll(
 ) -> Any:
     """The elements moved by ``shift`` along an axis, those that leave coming back (C++: ``rotate_copy``)."""
     source = lazy.of(a)
-    axis = _axis(source, axis)
+    axis = axis_of(source, axis)
     n = source.extent[axis]
-    return _moved(lambda x: _Mirrored(x, axis, -shift % n, 1), source, out, accelerator_view)
+    return moved(lambda x: Mirrored(x, axis, -shift % n, 1), source, out, accelerator_view)
 
 
 class _Replaced:
@@ -237,34 +296,10 @@ def where(
     return computed(lazy.map(_chosen, condition, x, y), out, accelerator_view)
 
 
-class _Adjacent(lazy.Lazy):
-    __slots__ = ("op", "values")
-
-    def __init__(self, values: lazy.Lazy, op: Any) -> None:
-        super().__init__(values.extent)
-        self.values, self.op = values, op
-
-    @amp.func
-    def value(self, i: Any) -> Any:
-        """The operator's value of an element and the one before it; the first element as it is."""
-        x = self.values.value(i)
-        return self.op(x, self.values.value(i - 1)) if i > 0 else x
-
-
-def adjacent_difference(
-    a: Any, op: Any = functional.minus, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
-) -> Any:
-    """``op(a[i], a[i - 1])``, the first element as it is (C++: ``adjacent_difference``); not in place."""
-    source = lazy.of(a)
-    if source.extent.rank != 1:
-        raise TypeError(f"adjacent_difference needs rank 1, not {source.extent!r}")
-    return computed(_Adjacent(source, op), out, accelerator_view, in_place=False)
-
-
 def take(values: Any, at: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """``values[at[i]]``, in the shape of ``at``; ``values`` has one dimension (C++: ``gather``)."""
     positions = lazy.of(at)
-    return _moved(lambda x: lazy.take(x, positions), lazy.of(values), out, accelerator_view)
+    return moved(lambda x: lazy.take(x, positions), lazy.of(values), out, accelerator_view)
 
 
 @amp.kernel
@@ -278,6 +313,6 @@ def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view
     if source.extent != positions.extent:
         raise amp.AmpError(f"{source.extent!r} elements have {positions.extent!r} positions")
     values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
-    view = place(accelerator_view, values, source)
+    view = place(accelerator_view, values, source, positions)
     amp.parallel_for_each(view, source.extent, _scatter, source, positions, values)
     return out

@@ -1,7 +1,6 @@
-"""Certain races: all threads store to one element, and nothing orders them.
-
-Only what is certain is reported: a store that the uniformity analysis proved to be executed by all
-threads together, at an index that is the same for all of them.
+"""Certain races: all threads store to one element without synchronization. Only certain races are reported: a store
+that the uniformity analysis proved to be executed by all threads together, at an index that is the same for all of
+them.
 
 C++ AMP's model: docs/conformance.md, section 12.
 """
@@ -63,7 +62,7 @@ def check_certain_races(kernel: ir.Kernel, uniformity: Uniformity) -> list[RaceF
 
 
 def _is_update(statement: ir.Assign) -> bool:
-    """Whether the value stored depends on what was there."""
+    """Whether the stored value depends on the old value."""
     return statement.update or any(
         isinstance(node, ir.Load) and node.place == statement.place for node in ir.walk(statement.value)
     )
@@ -90,7 +89,7 @@ def _finding(kernel: ir.Kernel, store: SharedStore) -> RaceFinding:
 
 
 def _fields(kernel: ir.Kernel, store: SharedStore) -> dict[str, Any]:
-    """What the messages name."""
+    """The names in the messages."""
     index = kernel.index_name
     if kernel.tile is None:
         whole, which = "all threads", index
@@ -112,7 +111,7 @@ def _span(store: SharedStore) -> Span:
 def _atomic_for(statement: ir.Assign) -> str | None:
     """The atomic that does this update, if there is one for elements of this type.
 
-    For a float of tile_static memory it is not the advice: a tree of partial sums is quicker than its loop.
+    It is not advised for a float in tile_static memory, where a tree of partial sums is faster than the atomic's loop.
     """
     value = statement.value
     if isinstance(value, ir.Cast):

@@ -1,7 +1,5 @@
-"""Chains of culprits: why a value, or the way to a statement, may differ between threads.
-
-A :class:`Reason` explains a value, a :class:`Diversion` explains control flow; both end up as the
-notes of an error.
+"""Chains of causes: why a value, or the path to a statement, may differ between threads. A :class:`Reason` explains a
+value, and a :class:`Diversion` explains control flow; both become notes of an error.
 """
 
 from __future__ import annotations
@@ -41,9 +39,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class Diversion:
-    """Why not all threads of a tile are here: a branch or loop around, or a jump that some took.
-
-    ``reason`` explains the condition; ``via`` is the branch that the jump stands under.
+    """Why not all threads of a tile are here: an enclosing branch or loop, or a jump that some threads took. ``reason``
+    explains the condition; ``via`` is the branch that contains the jump.
     """
 
     kind: Literal["if", "loop", "return", "break", "continue"]
@@ -80,7 +77,7 @@ def graft(reason: Reason, arguments: Mapping[tuple[int, str], Reason]) -> Reason
 
 
 def _chain(reason: Reason) -> list[Note]:
-    """The steps of a chain as notes, repetitions and the middle of a long chain left out."""
+    """The steps of a chain as notes, without repetitions and without the middle of a long chain."""
     notes: list[Note] = []
     for step in reason.steps():
         note = Note(replace(step.span, caller=None), step.text)

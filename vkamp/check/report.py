@@ -1,4 +1,4 @@
-"""What an instrumented kernel wrote, as findings."""
+"""Reads the report of an instrumented kernel as findings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class ShadowReader:
-    """The shadow of one memory: where it begins in the report, and the words of a group of entries."""
+    """The shadow of one memory: its start in the report, and the words of a group of entries."""
 
     at: int
     tables: int
@@ -99,7 +99,7 @@ def decode(
             reported.append((0, _race(sites.global_, pair, record, where, None)))
     out: dict[object, Finding] = {}
     for unset, found in reported:
-        # A read that races may be too early by chance: the race is what is wrong.
+        # A racing read may come too early by chance; the race is the error.
         if unset not in raced:
             out.setdefault(_key(found), found)
     return findings.in_order(out.values()), not_covered
@@ -181,7 +181,7 @@ def _race(
     sites: Sequence[RaceSite], pair: tuple[int, int], record: _Record, where: Where, static: ReportLayout | None
 ) -> Finding:
     sides = [(pair[0], record.thread), (pair[1], where.thread(*record.other))]
-    # Which of the two came first is chance: the later in the program is the one reported.
+    # The order of the two is random; the later one in the program is reported.
     (before, first), (now, second) = sorted(sides, key=lambda side: (side[0], side[1].global_))
     there, here = sites[before - 1], sites[now - 1]
     name, index = _touched(here, record.a, where, static)

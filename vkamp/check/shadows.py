@@ -1,5 +1,5 @@
-"""Where the notes of an instrumented kernel are in the memory for its report: shadows of containers and of tile_static
-memory, and the cells that ``amp.uniform`` compares through.
+"""The layout of the memory of a report: shadows of containers and of tile_static memory, and the cells with which
+``amp.uniform`` compares.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ShadowRegion(NamedTuple):
 
 
 def region_of(offset: int, strides: tuple[int, ...], shape: tuple[int, ...], words: int) -> ShadowRegion:
-    """A container whose offset and strides count elements of so many words."""
+    """A container whose offset and strides count elements of this many words."""
     placed = Placed(offset * words, tuple(stride * words for stride in strides), shape)
     steps = [stride * (n - 1) for stride, n in zip(placed.strides, shape, strict=True)]
     low = placed.offset + sum(min(step, 0) for step in steps)
@@ -33,7 +33,7 @@ def region_of(offset: int, strides: tuple[int, ...], shape: tuple[int, ...], wor
 
 @dataclass(frozen=True)
 class Shadows:
-    """The launch words of an instrumented kernel, what its report is read with, and the report's size in words."""
+    """The launch words of an instrumented kernel, the reader of its report, and the size of the report in words."""
 
     words: Mapping[str, int]
     shadows: Mapping[str, ShadowReader]
@@ -42,7 +42,7 @@ class Shadows:
 
 
 class ShadowPlan:
-    """Allocates the records of one launch within ``budget`` words; ``not_covered`` lists what got none."""
+    """Allocates the records of one launch within ``budget`` words; ``not_covered`` lists what has no record."""
 
     def __init__(self, domain: Domain, storages: Mapping[str, int], budget: int) -> None:
         self.domain = domain
@@ -76,7 +76,7 @@ class ShadowPlan:
         self.not_covered.append(f"races on {', '.join(sorted(names))}: {why}")
 
     def _groups(self, made: Instrumented, regions: Mapping[str, ShadowRegion]) -> list[tuple[list[str], int, int]]:
-        """The judged containers by the memory that they share, and its first word and the word after the last."""
+        """The checked containers by the memory that they share, with its first word and the word after the last."""
         groups: dict[int, list[str]] = {}
         for name in made.shadows:
             groups.setdefault(self.storages[name], []).append(name)
@@ -86,7 +86,7 @@ class ShadowPlan:
         ]
 
     def place(self, made: Instrumented, regions: Mapping[str, ShadowRegion]) -> Shadows:
-        """Where the notes of an instrumented kernel are."""
+        """The addresses of the records of an instrumented kernel."""
         words: dict[str, int] = {}
         shadows: dict[str, ShadowReader] = {}
         containers: dict[str, Placed] = {}

@@ -10,7 +10,7 @@ from vkamp.check.reasons import Diversion, Reason, graft
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 
-#: The threads that values and control flow are uniform over, or not.
+#: The group of threads over which values and control flow are uniform.
 Group = Literal["tile", "subgroup"]
 
 #: Why each part of a value may differ: by field name or letter, ``""`` for a value without parts.
@@ -33,14 +33,14 @@ class SharedStore:
 
 @dataclass
 class FlowState:
-    """What holds at a program point.
+    """The state at a program point.
 
-    ``divergent``: variables of this function that may differ. ``dirty``: tile_static variables that
-    changed since the last barrier, with the store if there is one. ``gone``, ``left``, ``skipped``:
-    threads have left the function, the innermost loop, or its iteration, and others have not.
-    ``assigned_divergently``: variables assigned while not all threads of the tile were there, in the branch or loop
-    around, each with the place (``None``: no variable of the author's); where the threads meet again
-    they differ. A state that is not ``live`` is behind a jump: no thread goes on from it.
+    ``divergent``: variables of this function that may differ. ``dirty``: tile_static variables that changed since the
+    last barrier, with the store if there is one. ``gone``, ``left``, ``skipped``: threads have left the function, the
+    innermost loop, or its iteration, and others have not. ``assigned_divergently``: variables that were assigned in the
+    enclosing branch or loop by only some threads of the tile, each with the place (``None``: not a variable of the
+    source). They differ where the threads meet again. A state that is not ``live`` is after a jump: no thread continues
+    from it.
     """
 
     divergent: dict[str, Reason] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class FunctionFlow:
             frame = frame.outer
 
     def resolve(self, reason: Reason) -> Reason:
-        """The reason with every parameter at its end followed to the argument."""
+        """The reason, continued from a parameter at its end to the argument."""
         frame: FunctionFlow | None = self
         while frame is not None:
             reason = graft(reason, frame.arguments)
@@ -150,7 +150,7 @@ class FunctionFlow:
         return self.shared.get(variable.name) if variable.storage == "parameter" else None
 
     def leave(self, state: FlowState, layer: int) -> FlowState:
-        """The state at a jump out of the branches and loops from ``layer`` on; no thread continues after it."""
+        """Records the state at a jump out of the branches and loops from ``layer`` on; no thread continues after it."""
         leaving = state.copy()
         for outer in self.outer_divergent_stores[layer:]:
             leaving.assigned_divergently = {**outer, **leaving.assigned_divergently}
@@ -158,13 +158,13 @@ class FunctionFlow:
         return leaving
 
     def key(self, variable: ir.Variable) -> str:
-        """The name under which the state keeps a variable that is not tile_static."""
+        """The name of a variable that is not tile_static in the state."""
         return self.twins.get(variable.name, variable.name)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a device function does, for one kind of call; reasons may end in its parameters."""
+    """The effects of a device function for one kind of call; reasons may end in its parameters."""
 
     results: tuple[Parts, ...]
     arrays: Mapping[int, Reason]

@@ -1,4 +1,4 @@
-"""What the analysis of uniformity reads from the syntax alone."""
+"""Facts for the analysis of uniformity that follow from the syntax alone."""
 
 from __future__ import annotations
 

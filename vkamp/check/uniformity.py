@@ -1,13 +1,9 @@
-"""Tile-uniform control flow: a waiting barrier is reached by all threads of a tile or by none.
-
-And, in a second run of the same analysis, subgroup-uniform control flow: so is a subgroup function by the threads of a
-subgroup.
-
-A forward, flow-sensitive analysis over the structured control flow. It keeps, per program point,
-the variables whose value may differ between the threads of a tile, the tile_static variables that
-changed since the last barrier, and the jumps by which some threads have left. Device functions are
-analysed once per kind of call. Everything only grows while a loop is repeated, so a barrier refused
-in an early round stays refused.
+"""Tile-uniform control flow: a waiting barrier must be reached by all threads of a tile or by none. A second run of the
+same analysis checks subgroup-uniform control flow: the same for subgroup functions and the threads of a subgroup. It is
+a forward, flow-sensitive analysis over the structured control flow. Its state contains, for each program point, the
+variables whose value may differ between the threads of a tile, the tile_static variables that changed since the last
+barrier, and the jumps by which some threads have left. Device functions are analysed once per kind of call. The state
+only grows while a loop is repeated, so a barrier that an early round rejects stays rejected.
 
 C++ AMP's model: docs/conformance.md, section 3 (uniformity).
 """
@@ -31,7 +27,7 @@ from vkamp.ir.types import Array
 
 @dataclass(frozen=True)
 class Uniformity:
-    """What is known of a kernel's control flow and values, with reasons.
+    """The uniformity of a kernel's control flow and values, with reasons.
 
     ``variables`` maps ``(function name, variable name)`` to why its value may differ somewhere
     between the threads of a tile (of an untiled kernel: between all threads); a variable that is
@@ -162,12 +158,10 @@ class _Analysis:
             self._weaken(root.variable, parts, value or where, value is not None, statement.span, state, frame)
         return state
 
-    def _assert(
-        self, statement: ir.Assert | ir.Print | ir.Breakpoint, state: FlowState, frame: FunctionFlow
-    ) -> FlowState:
+    def _aside(self, statement: ir.Assert | ir.Aside, state: FlowState, frame: FunctionFlow) -> FlowState:
         return state
 
-    _print = _breakpoint = _assert
+    _assert = _aside
 
     def _store(
         self,
@@ -178,12 +172,12 @@ class _Analysis:
         state: FlowState,
         frame: FunctionFlow,
     ) -> None:
-        """Note a store of all threads to one element."""
+        """Record a store of all threads to one element."""
         if where is None and self._diversion(state, frame) is None:
             frame.stores.append(SharedStore(statement, space, root))
 
     def _set(self, variable: ir.Variable, values: Parts, span: Span, state: FlowState, frame: FunctionFlow) -> None:
-        """Parts of the variable get values."""
+        """Assign values to parts of the variable."""
         for part, reason in values.items():
             key = part_key(frame.key(variable), part)
             self._note_divergent(variable, key, span, state, frame)
@@ -204,7 +198,7 @@ class _Analysis:
         state: FlowState,
         frame: FunctionFlow,
     ) -> None:
-        """Something in these parts of the variable gets a value: the rest of them stays what it was."""
+        """Assign a value to something inside these parts of the variable; the rest of them does not change."""
         for part in parts:
             key = part_key(frame.key(variable), part)
             self._note_divergent(variable, key, span, state, frame)
@@ -217,25 +211,25 @@ class _Analysis:
     def _note_divergent(
         self, variable: ir.Variable, key: str, span: Span, state: FlowState, frame: FunctionFlow
     ) -> None:
-        """Note an assignment that not all threads of the tile make together."""
+        """Record an assignment that not all threads of the tile make together."""
         if self._diversion(state, frame) is not None:
             state.assigned_divergently.setdefault(key, None if variable.temporary else span)
 
     def _record(self, key: str, state: FlowState, frame: FunctionFlow) -> None:
-        """Keep the first reason of a variable for the table."""
+        """Store the first reason of a variable in the table."""
         place = (frame.function.name, key.partition(".")[0])
         if place not in self.variables:
             self.variables[place] = frame.resolve(state.divergent[key])
 
     def _meet(self, state: FlowState, text: str, cause: Reason, frame: FunctionFlow) -> None:
-        """The threads meet again: what only some of them assigned differs from here on."""
+        """Where the threads meet again, variables that only some of them assigned differ."""
         for key, span in state.assigned_divergently.items():
             if key not in state.divergent:
                 state.divergent[key] = cause if span is None else because(span, f"`{key}` {text}", cause)
                 self._record(key, state, frame)
 
     def _outside(self, result: FlowState, before: FlowState, frame: FunctionFlow) -> FlowState:
-        """The state behind a branch or loop, where something may still keep the threads from meeting."""
+        """The state after a branch or loop, where a jump may still keep the threads apart."""
         around = self._diversion(result, frame)
         result.assigned_divergently = (
             {**before.assigned_divergently, **result.assigned_divergently} if around is not None else {}
@@ -275,7 +269,7 @@ class _Analysis:
         state: FlowState,
         frame: FunctionFlow,
     ) -> Reason | None:
-        """Why a condition or a bound may differ; kept for the table."""
+        """Why a condition or a bound may differ; stores the reason in the table."""
         reason = shortest(self.values.of(operand, state, frame) for operand in operands)
         if reason is not None and id(statement) not in self.conditions:
             self.conditions[id(statement)] = frame.resolve(reason)
@@ -332,7 +326,7 @@ class _Analysis:
         frame.outer_divergent_stores.append(state.assigned_divergently)
         path, before = frame.path, frame.stores
         entry = replace(state.copy(), left=None, skipped=None, assigned_divergently={})
-        # What an earlier round of an outer loop found still holds: so deep nests settle fast.
+        # The results of an earlier round of an outer loop still hold, so that deep nests converge quickly.
         head = join(entry, frame.heads[path]) if path in frame.heads else entry
         while True:
             frame.stores = []
@@ -391,7 +385,7 @@ class _Analysis:
 
     @staticmethod
     def _after(head: FlowState, back: FlowState, loop: LoopFlow, *, at_least_once: bool, endless: bool) -> FlowState:
-        """The state behind a loop: its condition failed, or a ``break``."""
+        """The state after a loop, which ended by its condition or by a ``break``."""
         if endless:
             normal = replace(head.copy(), live=False)
         elif at_least_once:
@@ -498,7 +492,7 @@ class _Analysis:
         self, name: str, operand: ir.Expr, reason: Reason, frame: FunctionFlow
     ) -> CompileError | UnsupportedFeatureError:
         """The error for a distance that differs between the threads of a subgroup."""
-        # A condition's notes begin with the condition: here that is the operand itself.
+        # The notes of a condition begin with the condition, which is here the operand itself.
         diversion = Diversion("if", operand.span, "", reason)
         notes = tuple(note for note in notes_of(diversion, frame.resolve) if note.text)
         fix = fix_of(diversion, frame.resolve)
@@ -515,10 +509,9 @@ class _Analysis:
         return state.left or state.skipped or state.gone
 
     def _missing(self, state: FlowState, frame: FunctionFlow) -> Diversion | None:
-        """The same for what all threads must come to together, in each iteration of the loops around.
-
-        In a loop that some threads go on with from another place than the others (`continue`) they meet again, but
-        neither C++ AMP nor SPIR-V promises when.
+        """The same for statements that all threads must reach together, in each iteration of the enclosing loops. In a
+        loop that some threads continue from another place than the others (`continue`), they meet again, but neither
+        C++ AMP nor SPIR-V specifies when.
         """
         skips = (loop.skip for loop in reversed(frame.loops))
         return self._diversion(state, frame) or next((skip for skip in skips if skip is not None), None)
@@ -603,11 +596,11 @@ class _Analysis:
             return self.values.parts(argument, state, frame)
         variable = variable_of(argument)
         if frame.tile_static(variable) is not None:
-            return {}  # the state of tile_static memory is kept by itself
+            return {}  # the state of tile_static memory is separate
         return {"": state.divergent.get(frame.key(variable))}
 
     def _summary(self, function: ir.Function, call: ir.Call, state: FlowState, frame: FunctionFlow) -> Summary:
-        """What the call does; one analysis for all calls whose arguments are of the same kinds."""
+        """The effects of the call; one analysis serves all calls whose arguments are of the same kinds."""
         arguments = self._arguments(function, call, state, frame)
         shared: dict[str, str] = {}
         twins: dict[str, str] = {}

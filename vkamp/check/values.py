@@ -1,6 +1,7 @@
 """Which values may differ between the threads of a tile, in a given state of the uniformity analysis.
 
-Variables are kept by their parts: the fields of a struct, the components of a vector, else the whole.
+The state has an entry for each part of a variable: the fields of a struct, the components of a vector, or the whole
+variable.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class _Store:
 
 
 def parts_of(kind: Type) -> tuple[str, ...]:
-    """The parts by which a variable of this type is kept."""
+    """The parts of a variable of this type."""
     if isinstance(kind, Struct):
         return tuple(field.name for field in kind.fields)
     if isinstance(kind, Vector):
@@ -34,7 +35,7 @@ def parts_of(kind: Type) -> tuple[str, ...]:
 
 
 def part_key(key: str, part: str) -> str:
-    """The name under which the state keeps a part of a variable, which is also how a message calls it."""
+    """The name of a part of a variable in the state and in messages."""
     return f"{key}.{part}" if part else key
 
 
@@ -145,9 +146,9 @@ class ValueAnalysis:
         return because(expr.span, text, because(store, f"the store to `{name}`", fix=fix))
 
     def _container(self, buffer: str, span: Span, where: Reason | None) -> Reason | None:
-        """A value loaded from a container is uniform where its index is and nothing in the launch changes it.
-
-        Not even a barrier helps where something does: it orders nothing for the threads of other tiles.
+        """A value loaded from a container is uniform if its index is uniform and nothing in the launch changes the
+        container. If something changes it, not even a barrier helps, since it orders nothing for the threads of other
+        tiles.
         """
         if where is not None:
             return self._elsewhere(span, f"which element of `{buffer}` is loaded", where)
@@ -170,7 +171,7 @@ class ValueAnalysis:
         return because(span, f"{what} may differ between the threads of the {self._group}", where)
 
     def indices(self, place: ir.Place, state: FlowState, frame: FunctionFlow) -> Reason | None:
-        """Why the place may be another one for each thread."""
+        """Why the place may differ between the threads."""
         found: list[Reason | None] = []
         step = place
         while True:

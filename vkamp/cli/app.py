@@ -81,7 +81,7 @@ def run(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of the output is gone: nothing is printed, not even at the interpreter's exit.
+        # The reader of the output has ended: nothing is printed, not even at the exit of the interpreter.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (AmpError, FileNotFoundError, NotADirectoryError, PermissionError) as error:

@@ -1,74 +1,55 @@
-"""A wrong and a right kernel for each compiler error, as ``vkamp explain`` shows them; the test suite compiles all.
+"""The compiler errors of ``docs/errors.md``, which ``vkamp explain`` shows: each with its message and two programs.
 
-``examples.txt`` holds them: ``== CODE``, the wrong one, ``--``, the right one. A text without decorators is a kernel.
-``messages.txt`` holds the messages for the wrong kernels: ``== CODE CLASS`` and the whole message. Errors of
-hand-edited shaders have a message but no kernels. The test suite compares the messages, and ``--vkamp-accept`` rewrites
-them.
+The programs are written by hand; ``--vkamp-accept`` of the test suite, which compiles them, writes the messages. Errors
+of hand-edited shaders have a message but no programs. A wheel has a copy of the page beside this file.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-MESSAGES_FILE = Path(__file__).with_name("messages.txt")
+from vkamp.errors import AmpError
+
+_PLACES = (Path(__file__).with_name("errors.md"), Path(__file__).parents[2] / "docs" / "errors.md")
 
 
 @dataclass(frozen=True)
 class Example:
-    """Two programs: one with the error, one without it."""
-
-    wrong: str
-    right: str
-
-
-@dataclass(frozen=True)
-class Told:
-    """A real message, with the name of the class of its error or warning."""
+    """An error: the name of its class, its whole message, a program that causes it, and a corrected one."""
 
     kind: str
-    text: str
+    message: str
+    programs: tuple[str, ...]
 
     @property
     def headline(self) -> str:
         """The message's first sentence, without the code."""
-        return self.text.partition("\n")[0].partition(": ")[2]
+        return self.message.partition("\n")[0].partition(": ")[2]
 
 
 @functools.cache
 def examples() -> dict[str, Example]:
-    """The examples by code."""
-    text = Path(__file__).with_name("examples.txt").read_text(encoding="utf-8")
+    """The examples by code.
+
+    :raises AmpError: If the page is missing.
+    """
+    page = next((place for place in _PLACES if place.is_file()), None)
+    if page is None:
+        raise AmpError("the page of the errors, errors.md, is not installed: install vkamp with pip")
+    return parse(page.read_text(encoding="utf-8"))
+
+
+def parse(page: str) -> dict[str, Example]:
+    """The examples of a page."""
     out = {}
-    for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]:
+    for part in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
         code, _, rest = part.partition("\n")
-        wrong, _, right = rest.partition("\n--\n")
-        out[code.strip()] = Example(_program(wrong), _program(right))
+        blocks = re.findall(r"^```(\w+)\n(.*?)\n```$", rest, re.MULTILINE | re.DOTALL)
+        kind = re.match(r"\s*`amp\.(\w+)`", rest)
+        messages = [text for language, text in blocks if language == "text"]
+        programs = tuple(f"{text}\n" for language, text in blocks if language == "python")
+        out[code.strip()] = Example(kind[1] if kind else "", "".join(messages), programs)
     return out
-
-
-@functools.cache
-def messages() -> dict[str, Told]:
-    """The messages for the wrong examples, and for a wrong hand-edited shader, by code."""
-    out = {}
-    for part in re.split(r"^== ", MESSAGES_FILE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        head, _, text = part.partition("\n")
-        code, kind = head.split()
-        out[code] = Told(kind, text.rstrip("\n"))
-    return out
-
-
-def messages_text(found: Mapping[str, Told]) -> str:
-    """The file that :func:`messages` reads."""
-    return "".join(f"== {code} {told.kind}\n{told.text}\n" for code, told in sorted(found.items()))
-
-
-def _program(text: str) -> str:
-    """The text, with the decorator of a kernel if it has none."""
-    text = text.strip("\n")
-    if "@amp." not in text:
-        text = re.sub(r"^def ", "@amp.kernel\ndef ", text, count=1, flags=re.MULTILINE)
-    return text + "\n"

@@ -8,7 +8,7 @@ import click
 from rich.syntax import Syntax
 
 from vkamp.cli.console import OUT, print_table, say
-from vkamp.cli.examples import examples, messages
+from vkamp.cli.examples import examples
 from vkamp.errors import AmpError
 from vkamp.messages import MESSAGES
 
@@ -20,7 +20,7 @@ _PAGE = "docs/errors.md has all codes on one page"
 def explain(code: str | None) -> None:
     """Explain an error's CODE, as in "VKA601", with a wrong and a right example; list all codes without one."""
     if code is None:
-        print_table(("code", "message, as in its example"), [(each, messages()[each].headline) for each in MESSAGES])
+        print_table(("code", "message, as in its example"), [(each, examples()[each].headline) for each in MESSAGES])
         say("")
         say(f"`vkamp explain CODE` shows the example; {_PAGE}")
         return
@@ -28,18 +28,18 @@ def explain(code: str | None) -> None:
     name = name if name.startswith("VKA") else f"VKA{name}"
     if name not in MESSAGES:
         raise AmpError(f"there is no error {code}; `vkamp explain` lists them")
-    told = messages()[name]
-    say(f"{name}: {told.headline}", "bold")
-    say(f"{'given' if told.kind.endswith('Warning') else 'raised'} as amp.{told.kind}")
-    example = examples().get(name)
-    if example is None:
-        _show("an edited shader with this mistake:", "red", told.text, "text")
+    example = examples()[name]
+    say(f"{name}: {example.headline}", "bold")
+    say(f"{'given' if example.kind.endswith('Warning') else 'raised'} as amp.{example.kind}")
+    if example.programs:
+        wrong, right = example.programs
+        _show("wrong:", "red", wrong, "python")
+        _show("what vkamp says:", "red", example.message, "text")
+        _show("right:", "green", right, "python")
+    else:
+        _show("an edited shader with this mistake:", "red", example.message, "text")
         say("")
         say("`vkamp shaders --help` and docs/hand-edited-shaders.md say how an edited shader follows its kernel")
-    else:
-        _show("wrong:", "red", example.wrong, "python")
-        _show("what vkamp says:", "red", told.text, "text")
-        _show("right:", "green", example.right, "python")
     say("")
     say(_PAGE)
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from vkamp.edit.active import no_folder
@@ -108,6 +108,34 @@ def _load_file(name: str, path: Path) -> ModuleType:
 def find_kernel(text: str, root: Path) -> KernelFunction:
     """The kernel that ``MODULE:KERNEL`` or ``FILE.py:KERNEL`` names. AmpError that lists the kernels if there is
     none."""
+    module_name, module, kernel = _module_of(text, root)
+    found = _member(module, kernel)
+    if not isinstance(found, KernelFunction):
+        names = ", ".join(kernels_in(module)) or "none"
+        what = "has no kernel" if found is None else "is not a kernel (decorate it with @amp.kernel):"
+        raise AmpError(f"{module_name} {what} {kernel}; its kernels are: {names}")
+    return found
+
+
+def find_function(text: str, root: Path) -> FunctionType | None:
+    """The function that ``MODULE:NAME`` names; None for a kernel, and for anything else. AmpError if there is no such
+    module."""
+    _, module, name = _module_of(text, root)
+    found = _member(module, name)
+    return found if isinstance(found, FunctionType) else None
+
+
+def find_value(text: str, root: Path) -> Any:
+    """What ``MODULE:NAME`` names. AmpError if there is none."""
+    name_of_module, module, name = _module_of(text, root)
+    found = _member(module, name)
+    if found is None:
+        raise AmpError(f"{name_of_module} has no {name}")
+    return found
+
+
+def _module_of(text: str, root: Path) -> tuple[str, ModuleType, str]:
+    """The module of ``MODULE:NAME`` or ``FILE.py:NAME`` as written, the module, and the name."""
     module_name, colon, kernel = text.rpartition(":")
     if not colon or not module_name or not kernel:
         raise AmpError(f"{text!r} names no kernel: write MODULE:KERNEL, or FILE.py:KERNEL")
@@ -122,12 +150,7 @@ def find_kernel(text: str, root: Path) -> KernelFunction:
         module = load_module(".".join(Path(file).with_suffix("").parts), root, file)
     else:
         module = load_module(module_name, root)
-    found = _member(module, kernel)
-    if not isinstance(found, KernelFunction):
-        names = ", ".join(kernels_in(module)) or "none"
-        what = "has no kernel" if found is None else "is not a kernel (decorate it with @amp.kernel):"
-        raise AmpError(f"{module_name} {what} {kernel}; its kernels are: {names}")
-    return found
+    return module_name, module, kernel
 
 
 def _member(module: ModuleType, name: str) -> Any:

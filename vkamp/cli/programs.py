@@ -22,7 +22,7 @@ from vkamp.cli.signatures import Argument, constants_of, name_missing_types, par
 from vkamp.dispatch import override_files
 from vkamp.dispatch.preparing import program_names
 from vkamp.errors import AmpError
-from vkamp.ir.types import SCALARS, SMALL, VECTORS
+from vkamp.ir.types import NUMBERS, SCALARS, VECTORS
 from vkamp.lang.kernel import LOWERINGS, KernelFunction
 from vkamp.pipeline import compiler, request_of
 from vkamp.progress import activity
@@ -277,7 +277,7 @@ def _value(argument: Argument, random: np.random.Generator) -> Any:
     if argument.sizes is None:
         raise AmpError("a run needs the containers' sizes: float32[64,64] instead of float32[:,:]")
     kind = VECTORS.get(row["container"])
-    scalar = (SCALARS | SMALL)[row["container"]] if kind is None else kind.element
+    scalar = NUMBERS[row["container"]] if kind is None else kind.element
     shape = argument.sizes if kind is None else (*argument.sizes, kind.count)
     numbers = random.integers(0, 100, shape).astype(scalar.dtype)
     return amp.array_view(numbers) if kind is None else amp.array_view(numbers, dtype=getattr(amp, kind.name))

@@ -10,7 +10,8 @@ import click
 from rich.text import Text
 
 from vkamp.cli.console import ERRORS, OUT, print_json, say
-from vkamp.cli.kernels import find_kernel, forget_changed, project_root
+from vkamp.cli.exported_calls import export_call
+from vkamp.cli.kernels import find_function, find_kernel, forget_changed, project_root
 from vkamp.cli.signatures import constants_of, name_missing_types, parse_arguments, parse_sizes, signature_of
 from vkamp.cli.workflow import State, check_one, export_kernel, look, merge_one, revert_one
 from vkamp.edit.folder import find_folder
@@ -86,8 +87,22 @@ def export(
 
     \b
     vkamp shaders export examples.tile_average:tile_average --tile 16x16 --args "float32[:,:], float32[:,:]"
+
+    A function that launches kernels, such as those of vkamp.algorithms, is called with zeros of these types on the
+    default accelerator, and the shaders of all its launches are written:
+
+    \b
+    vkamp shaders export vkamp.algorithms.scan:scan --args "float32[:]" --set op=vkamp.algorithms.functional:max
     """
-    found = find_kernel(kernel, project_root(Path.cwd()))
+    root = project_root(Path.cwd())
+    function = find_function(kernel, root)
+    if function is not None and types is not None:
+        if tile or rank or lanes:
+            raise click.UsageError(f"{kernel} is a function, which chooses its domains: remove --tile, --rank, --lanes")
+        for name, word in export_call(_store(folder, new=True).folder, function, types, constants, root).items():
+            say(f"{word}  {name}")
+        return
+    found = find_kernel(kernel, root)
     if types is None:
         raise AmpError(_HOW.format(kernel=kernel))
     sizes = None if tile is None else parse_sizes(tile)

@@ -13,7 +13,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.errors import AmpError
 from vkamp.front.parameters import parameters_of
-from vkamp.ir.types import SCALARS, SMALL, VECTORS
+from vkamp.ir.types import NUMBERS, SCALARS, VECTORS
 from vkamp.lang.kernel import KernelFunction
 
 _CONTAINER = re.compile(r"(\w+)\[([^\]]*)\](?::(\w+))?")
@@ -55,12 +55,16 @@ def _argument(text: str, storage: int) -> Argument:
     found = _CONTAINER.fullmatch(text)
     if found is not None:
         element, sizes, trait = found.groups()
-        if element not in VECTORS and element not in SMALL and (element not in SCALARS or element == "bool"):
+        if element not in VECTORS and element not in NUMBERS:
             raise click.BadParameter(f"{element} is not an element type; {_HELP}")
-        if trait not in (None, "strided"):
-            raise click.BadParameter(f"{text!r}: only `strided` can follow the colon")
+        if trait not in (None, "strided", "section"):
+            raise click.BadParameter(f"{text!r}: only `strided` and `section` can follow the colon")
         parts = [part.strip() for part in sizes.split(",")]
         row = {"container": element, "rank": len(parts), "dense": trait is None, "storage": storage}
+        if trait == "section":
+            if len(parts) > 1:
+                raise click.BadParameter(f"{text!r}: `section` is for one dimension; write `strided`")
+            row["unit"] = True
         if all(part == ":" for part in parts):
             return Argument(row)
         if not all(part.isdigit() and int(part) > 0 for part in parts):

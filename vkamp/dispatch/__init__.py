@@ -45,12 +45,13 @@ def parallel_for_each(first: Any, second: Any, /, *args: Any, **constants: Any) 
 def parallel_for_each(*args: Any, **constants: Any) -> Any:
     """Runs a kernel once for every index of a domain (AMP: ``parallel_for_each``).
 
-    ``parallel_for_each([accelerator_view,] domain, kernel, *args, **constants)``; the domain is an ``extent`` or a
-    ``tiled_extent``.  Without a kernel it is a decorator whose function captures containers by reference and numbers by
-    value and runs at once.  The launch is asynchronous: host accesses to what it writes wait for it.
+    ``parallel_for_each([accelerator_view,] domain, kernel, *args, **constants)``; the domain is an ``extent``, a
+    ``tiled_extent`` or an ``indirect``.  Without a kernel it is a decorator whose function captures containers by
+    reference and numbers by value and runs at once.  The launch is asynchronous: host accesses to what it writes wait
+    for it.
 
     Raises ``InvalidComputeDomainError`` for a domain that cannot run, then ``CompileError`` for a wrong kernel and
-    ``UnsupportedFeatureError`` for what the device hasn't, before any effect; ``AmpError`` for containers of several
+    ``UnsupportedFeatureError`` for what the device lacks, before any effect; ``AmpError`` for containers of several
     accelerator_views; ``OutOfMemoryError``.
     """
     return (_launching or _launches().parallel_for_each)(args, constants)
@@ -105,7 +106,7 @@ def result_type(function: Any, *arguments: Any) -> np.dtype[Any]:
     Raises ``CompileError`` where a kernel could not call the function with these arguments, or where it does not return
     one number, vector or struct.
     """
-    found: np.dtype[Any] = _launches().on_demand().result_type(function, arguments)
+    found: np.dtype[Any] = _launches().result_type(function, arguments)
     return found
 
 

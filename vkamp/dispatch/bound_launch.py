@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import itertools
 import struct
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from vkamp.artifacts import Executable, PushWord
-from vkamp.dispatch.preparing import PreparedLaunch
+from vkamp.artifacts import Executable, PushWord, Shader
+from vkamp.dispatch.preparing import SIZES, WORDS, PreparedLaunch
 from vkamp.errors import AmpError
 from vkamp.lang.binding import Use, mark_written
-from vkamp.lang.container import bindable, use_of
+from vkamp.lang.container import Container, bindable, use_of
 from vkamp.lang.home import epoch
 from vkamp.lang.region import Footprint
 from vkamp.lang.storage import Descriptor
 from vkamp.run.accelerators import accelerator_view, queue_of
-from vkamp.run.engine import Buffer, Dispatch, Launch, Ready
+from vkamp.run.engine import Buffer, Dispatch, Launch, Program, Queue, Ready
 
 _Number = int | float | bool
+_Regions = tuple[Footprint, ...] | None
 _NONE: list[Use] = []
 
 
@@ -44,9 +47,9 @@ class BoundLaunch(ABC):
         self._enqueue: Callable[[], None] | None = None
         self._is_bound = False
 
-    def submit(self, push: bytes | None = None, scalars: Mapping[str, _Number] | None = None) -> bool:
-        """Makes the containers current, enqueues, and marks what is written; ``push``: other launch words, those of
-        ``scalars``.  False, and nothing is enqueued, where containers have moved and the launch cannot follow them.
+    def submit(self, push: bytes | None = None) -> bool:
+        """Makes the containers current, enqueues, and marks what is written; ``push``: other launch words.  False, and
+        nothing is enqueued, where containers have moved and the launch cannot follow them.
         """
         # Where nothing has moved since the last time, nothing has to be acquired or marked.
         seen = epoch.now
@@ -64,7 +67,7 @@ class BoundLaunch(ABC):
         if push is None:
             enqueue()
         else:
-            self._enqueue_with(push, scalars or {})
+            self._enqueue_with(push)
         if changed:
             for each, home, version in mark_written(self.view, changed):
                 each.home, each.version = home, version
@@ -74,11 +77,21 @@ class BoundLaunch(ABC):
             mark_written(self.view, [each for each in self.uses if not each.is_current])
         return True
 
+    def acquire(self) -> bool:
+        """Makes the containers current before :meth:`submit`; False if some have moved since the last time."""
+        moved = [each for each in self.uses if not each.is_current and not self._acquire(each)]
+        return not moved
+
+    def _acquire(self, use: Use) -> bool:
+        """Makes a container current; False if it has moved."""
+        is_first = use.descriptor is None
+        return use.acquire(self.view, self.why, apart=self.apart) or is_first
+
     @abstractmethod
     def _bind(self) -> Callable[[], None] | None:
         """What enqueues the launches for where the containers are now; None if there is nothing that can."""
 
-    def _enqueue_with(self, push: bytes, scalars: Mapping[str, _Number]) -> None:
+    def _enqueue_with(self, push: bytes) -> None:
         """Enqueues a launch with other launch words."""
         raise NotImplementedError
 
@@ -95,7 +108,6 @@ class SingleLaunch(BoundLaunch):
         view = prepared.view
         uses = [use_of(each.container, view, reads=each.reads, writes=each.writes) for each in used]
         super().__init__(view, uses, apart=prepared.runs_apart if apart is None else apart)
-        self._names = [each.name for each in used]
         self._prepared: PreparedLaunch | None = prepared
         self._ready: Ready | None = None
 
@@ -127,8 +139,111 @@ class SingleLaunch(BoundLaunch):
             self._ready = queue_of(self.view).ready(self.dispatch)
         return self._ready
 
-    def _enqueue_with(self, push: bytes, scalars: Mapping[str, _Number]) -> None:
-        (self._ready or self._ready_again()).enqueue_with(push, scalars)
+    def _enqueue_with(self, push: bytes) -> None:
+        (self._ready or self._ready_again()).enqueue_with(push)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """A launch without its containers, for launches whose containers have the same places in their memory.
+
+    ``uses``: for each container its name, whether it is read, whether it is written.  ``places``: where they are.
+    ``buffers``: for each binding the position of one of its containers in ``uses``.  ``like``: the launch without its
+    containers' memory.  It does not keep the program, of which a device has only so many.
+    """
+
+    view: accelerator_view
+    apart: bool
+    uses: tuple[tuple[str, bool, bool], ...]
+    places: tuple[Any, ...]
+    buffers: tuple[int, ...]
+    program: weakref.ref[Program]
+    groups: tuple[int, int, int]
+    writes: tuple[bool, ...]
+    regions: tuple[_Regions, ...]
+    like: Launch
+    layout: struct.Struct
+    words: tuple[int | float, ...]
+
+    @staticmethod
+    def of(prepared: PreparedLaunch, bound: SingleLaunch) -> LaunchPlan:
+        """The plan of a launch that ran."""
+        uses = tuple((each.name, each.reads, each.writes) for each in prepared.uses)
+        names = [name for name, _, _ in uses]
+        dispatch, launch = bound.dispatch, bound.dispatch.launch
+        assert launch is not None
+        return LaunchPlan(
+            view=bound.view,
+            apart=bound.apart,
+            uses=uses,
+            places=_places([each.descriptor for each in bound.uses]),
+            buffers=tuple(names.index(each.params[0]) for each in prepared.executable.shader.bindings),
+            program=weakref.ref(dispatch.program),
+            groups=dispatch.groups,
+            writes=dispatch.writes,
+            regions=dispatch.regions,
+            like=Launch(launch.domain, {}, launch.scalars, launch.extents, launch.kernel, launch.tile),
+            layout=bound.layout,
+            words=bound.words,
+        )
+
+    def dispatch(self, found: Sequence[Descriptor], push: bytes, scalars: Mapping[str, _Number]) -> Dispatch | None:
+        """The launch with containers in memory; None if the program is gone."""
+        program, like = self.program(), self.like
+        if program is None:
+            return None
+        names = {name: each for (name, _, _), each in zip(self.uses, found, strict=True)}
+        launch = Launch(like.domain, names, scalars, like.extents, like.kernel, like.tile)
+        buffers: Any = tuple([found[k].storage for k in self.buffers])
+        return Dispatch(program, buffers, push, self.groups, self.writes, launch, self.regions)
+
+
+def _places(found: Sequence[Descriptor | None]) -> tuple[Any, ...]:
+    """Where containers are in their memory, and which of them share it: all that a launch is made for."""
+    used = [each for each in found if each is not None]
+    homes = [each.home_id for each in used]
+    return tuple(
+        [
+            (d.offset_elements, d.shape, d.strides_elements, d.dtype, d.packed, homes.index(home))
+            for d, home in zip(used, homes, strict=True)
+        ]
+    )
+
+
+class PlannedLaunch(SingleLaunch):
+    """A launch by the plan of another one: with containers of its own, and its own launch words."""
+
+    def __init__(
+        self,
+        plan: LaunchPlan,
+        containers: Sequence[Container],
+        words: tuple[int | float, ...],
+        scalars: Mapping[str, _Number],
+    ) -> None:
+        view = plan.view
+        uses = [
+            use_of(each, view, reads=reads, writes=writes)
+            for each, (_, reads, writes) in zip(containers, plan.uses, strict=True)
+        ]
+        BoundLaunch.__init__(self, view, uses, apart=plan.apart)
+        self._prepared = None
+        self._ready = None
+        self._plan: LaunchPlan | None = plan
+        self.layout, self.words, self._scalars = plan.layout, words, scalars
+
+    def _bind(self) -> Callable[[], None] | None:
+        plan = self._plan
+        if plan is None:
+            return super()._bind()
+        found = [each.descriptor for each in self.uses if each.descriptor is not None]
+        if _places(found) != plan.places:
+            return None
+        dispatch = plan.dispatch(found, self.layout.pack(*self.words), self._scalars)
+        if dispatch is None:
+            return None
+        self.dispatch = dispatch
+        self._plan, self._is_bound = None, True
+        return self._enqueue_first
 
 
 def bound_descriptors(prepared: PreparedLaunch, uses: Sequence[Use]) -> dict[str, Descriptor]:
@@ -169,7 +284,6 @@ def _check_packed(prepared: PreparedLaunch, found: Mapping[str, Descriptor]) -> 
 
 # -- the dispatch --------------------------------------------------------------------------------------------------
 
-_Regions = tuple[Footprint, ...] | None
 _FORMATS = {"int32": "i", "uint32": "I", "float32": "f", "int64": "q", "uint64": "Q", "float64": "d"}
 
 
@@ -179,23 +293,39 @@ def make_dispatch(
     """What a launch is for the engine: a program of it, bound to its containers, with its launch words."""
     view, arguments, domain, shader = prepared.view, prepared.arguments, prepared.domain, executable.shader
     queue = queue_of(view)
+    size = descriptors.get(SIZES)
+    sizes = size.storage if size is not None and isinstance(size.storage, Buffer) else None
     bindings = [_buffer(descriptors, each.params, each.element) for each in shader.bindings]
     writes = [binding.writes for binding in shader.bindings]
     if shader.push_binding is not None:
-        spilled = queue.allocate(max(4, len(words)))
-        spilled.upload(0, np.frombuffer(words, np.uint8))
-        bindings.append((spilled, None))
+        bindings.append((_spilled(queue, shader, descriptors, words), None))
         writes.append(False)
     extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
     return Dispatch(
         program=queue.program(executable),
         buffers=tuple(buffer for buffer, _ in bindings),
         push=b"" if shader.push_binding is not None else words,
-        groups=prepared.target.grid(domain, queue.info.limits.tile_count, shader),
+        groups=(1, 1, 1) if sizes else prepared.target.grid(domain, queue.info.limits.tile_count, shader),
         writes=tuple(writes),
         launch=Launch(domain.shape, descriptors, arguments.scalars, extents, prepared.compiled.name, domain.tile),
         regions=tuple(region for _, region in bindings),
+        sizes=sizes,
     )
+
+
+def _spilled(queue: Queue, shader: Shader, descriptors: Mapping[str, Descriptor], words: bytes) -> Buffer:
+    """The buffer of the launch words; of an indirect launch, the device writes those that depend on its size."""
+    found = descriptors.get(WORDS)
+    if found is None:
+        made = queue.allocate(max(4, len(words)))
+        made.upload(0, np.frombuffer(words, np.uint8))
+        return made
+    assert isinstance(found.storage, Buffer)
+    # They are the last ones.
+    known = sum(word.size for word in shader.push if word.kind not in ("domain", "tiles"))
+    if known:
+        found.storage.upload(0, np.frombuffer(words[:known], np.uint8))
+    return found.storage
 
 
 def _buffer(descriptors: Mapping[str, Descriptor], params: tuple[str, ...], element: str) -> tuple[Buffer, _Regions]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vkamp.artifacts import Domain
     from vkamp.dispatch.graph_launches import GraphLaunches
     from vkamp.dispatch.preparing import PreparedLaunch
+    from vkamp.lang.indirect import indirect
 
 
 def _load() -> ModuleType:
@@ -58,7 +59,7 @@ class Graph:
     def launch(
         self,
         view: accelerator_view | None,
-        domain: Domain,
+        domain: Domain | indirect,
         kernel: Any,
         args: tuple[Any, ...],
         constants: dict[str, Any],
@@ -66,7 +67,8 @@ class Graph:
         """Records a launch; raises what the launch would raise before it runs."""
         if view is None or view.is_auto_selection:
             view = self._view
-        self._add(_load().prepare(view, domain, kernel, args, constants))
+        for prepared in _load().prepared_launches(view, domain, kernel, args, constants):
+            self._add(prepared)
 
     def copy(self, src: Container, dest: Container) -> None:
         """Records a copy between containers of the same shape and type."""

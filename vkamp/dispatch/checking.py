@@ -16,17 +16,19 @@ from vkamp.artifacts import Executable
 from vkamp.dispatch import launch_arguments, watching
 from vkamp.dispatch.bound_launch import SingleLaunch, launch_words, make_dispatch
 from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.indirect_launches import domain_now
 from vkamp.dispatch.preparing import PreparedLaunch, prepare
 from vkamp.dispatch.reference_controls import collecting
 from vkamp.dispatch.requirements import check_program
 from vkamp.errors import CheckWarning, OutOfMemoryError, Span, edit_diagnostic
 from vkamp.findings import Report, error_of
 from vkamp.lang.capturing import refuse
+from vkamp.lang.indirect import indirect
 from vkamp.lang.storage import Descriptor, Storage
 from vkamp.pipeline import Compiled, checked
 from vkamp.pipeline.compiler import executable
 from vkamp.progress import activity
-from vkamp.run.accelerators import queue_of
+from vkamp.run.accelerators import default_view, queue_of
 from vkamp.run.workarounds import quirks_of
 
 #: The most memory that a check takes for its notes, and the part of the device's memory.
@@ -40,12 +42,15 @@ def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     """What stands behind the public function."""
     view, domain, rest = launch_arguments.parse("check", args)
     refuse("amp.check()")
-    tiling = domain_of(domain)
-    if rest:
-        return run(prepare(view, tiling, rest[0], rest[1:], constants))
-    return launch_arguments.decorator(
-        "check", "checks", "check", lambda function: run(prepare(view, tiling, function, (), constants))
-    )
+    tiling = domain_now(domain) if isinstance(domain, indirect) else domain_of(domain)
+
+    def report(kernel: Any, *args: Any) -> Report:
+        if tiling is None:
+            # An indirect launch without threads.
+            return Report(kernel.__name__, (view or default_view()).accelerator.description, (), ())
+        return run(prepare(view, tiling, kernel, args, constants))
+
+    return report(*rest) if rest else launch_arguments.decorator("check", "checks", "check", report)
 
 
 def checked_launch(prepared: PreparedLaunch) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from vkamp.artifacts import Domain
 from vkamp.lang.container import Container
 from vkamp.lang.index_space import extent, tiled_extent
+from vkamp.lang.indirect import indirect
 from vkamp.lang.kernel import BoundKernel, KernelFunction
 
 
@@ -30,16 +31,27 @@ def as_domain(value: Any) -> Any:
 
 
 def domain_of(value: Any) -> Domain:
-    """The domain of a launch; ``TypeError`` unless it is an ``extent`` or ``tiled_extent``.
+    """The domain of a launch; ``TypeError`` unless it is an ``extent`` or ``tiled_extent``, or an ``indirect``, whose
+    largest domain it is.
 
     Raises ``InvalidComputeDomainError`` for a component below 1, more than 2**32 - 1 threads, or an extent that its
     tile does not divide, in this order.
     """
+    if isinstance(value, indirect):
+        return exact_domain(value, value.at_most)
     if not isinstance(value, extent):
         raise TypeError(
             f"the domain of a launch must be an amp.extent, tiled or not, not {_what(value)}: {_instead(value)}"
         )
     domain = Domain(tuple(value), tuple(value.tile_extent) if isinstance(value, tiled_extent) else None)
+    domain.check()
+    return domain
+
+
+def exact_domain(value: indirect, count: int) -> Domain:
+    """The domain of an indirect launch of ``count`` threads, rounded up to whole tiles."""
+    tile = value.tile_size
+    domain = Domain((count,)) if tile is None else Domain((-(-count // tile) * tile,), (tile,))
     domain.check()
     return domain
 

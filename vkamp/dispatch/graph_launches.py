@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from vkamp.artifacts import Domain
-from vkamp.dispatch import launch, watching
+from vkamp.dispatch import watching
 from vkamp.dispatch.bound_launch import BoundLaunch, bound_descriptors, launch_words, make_dispatch
 from vkamp.dispatch.copying import copy_elements, pairs
+from vkamp.dispatch.indirect_launches import now, steps_of
 from vkamp.dispatch.preparing import PreparedLaunch, prepare, prepare_again
+from vkamp.dispatch.running import is_checked, run, run_checked
 from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError
 from vkamp.lang.binding import Use
 from vkamp.lang.container import Container, bindable, use_of
+from vkamp.lang.indirect import indirect
 from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.engine import Dispatch, Recording
 
@@ -31,7 +35,8 @@ class GraphLaunches(BoundLaunch):
     def add(self, prepared: PreparedLaunch) -> None:
         """Adds a launch; AmpError for one that would work on copies of elements."""
         for each in prepared.uses:
-            if prepared.arguments.placements[each.name].packed:
+            placed = prepared.arguments.placements.get(each.name)
+            if placed is not None and placed.packed:
                 raise AmpError(
                     f"the elements of `{each.name}` are not a whole number of elements apart, so that every launch "
                     "would work on a copy of them, and no capture can: copy it to an array first"
@@ -54,10 +59,14 @@ class GraphLaunches(BoundLaunch):
 
     def replay(self) -> None:
         """Runs them all."""
-        if launch.is_checked():
+        if is_checked():
             self._discard()
             for step in self.steps:
-                launch.run_checked(prepare_again(step))
+                self._run_one(step, run_checked)
+        elif any(step.waits for step in self.steps):
+            self._discard()
+            for step in self.steps:
+                self._run_one(step, run)
         elif self.steps[0].target.reference:
             self._discard()
             # The reference accelerator looks at the host's memory at each launch.
@@ -66,6 +75,15 @@ class GraphLaunches(BoundLaunch):
             watching.look(self.steps)
         else:
             self.submit()
+
+    @staticmethod
+    def _run_one(step: PreparedLaunch, run: Callable[[PreparedLaunch], object]) -> None:
+        """Runs a launch by itself; an indirect one when its size is known."""
+        found: PreparedLaunch | None = prepare_again(step)
+        if found is not None and found.indirect is not None:
+            found = now(found)
+        if found is not None:
+            run(found)
 
     def _discard(self) -> None:
         for each in self.uses:
@@ -82,6 +100,19 @@ class GraphLaunches(BoundLaunch):
         descriptors = bound_descriptors(step, [self.used[id(bindable(each.container))] for each in step.uses])
         layout, words = launch_words(step, step.executable, descriptors, step.arguments.scalars)
         return make_dispatch(step, step.executable, descriptors, layout.pack(*words))
+
+
+def prepared_launches(
+    view: accelerator_view | None,
+    domain: Domain | indirect,
+    kernel: Any,
+    args: tuple[Any, ...],
+    constants: dict[str, Any],
+) -> list[PreparedLaunch]:
+    """A launch as the launches that a graph runs for it."""
+    if isinstance(domain, indirect):
+        return steps_of(view, domain, kernel, args, constants)
+    return [prepare(view, domain, kernel, args, constants)]
 
 
 def prepared_copies(view: accelerator_view | None, src: Container, dest: Container) -> Iterable[PreparedLaunch]:

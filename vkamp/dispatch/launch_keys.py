@@ -14,12 +14,13 @@ from vkamp import pipeline
 from vkamp.lang.container import Container
 from vkamp.lang.index_space import components_of, extent, index, tiled_components_of, tiled_extent
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+from vkamp.lang.vectors import ShortVector
 from vkamp.run.accelerators import accelerator_view, identity_of
 
-_NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32, np.float64, np.int64, np.uint64])
+NUMBERS = frozenset([bool, int, float, np.bool_, np.float32, np.int32, np.uint32, np.float64, np.int64, np.uint64])
 
 #: Beyond these a captured number has another type.
-_LARGEST: dict[Any, float] = dict.fromkeys(_NUMBERS, np.inf) | {
+_LARGEST: dict[Any, float] = dict.fromkeys(NUMBERS, np.inf) | {
     int: (1 << 31) - 1, np.int64: (1 << 31) - 1, float: float(np.finfo(np.float32).max),
     np.float64: float(np.finfo(np.float32).max),
 }  # fmt: skip
@@ -29,7 +30,8 @@ _MAX_DEPTH = 8
 
 
 #: What a repeated launch has in common with the first; its values, the arguments first; and the paths of those that are
-#: members of objects or captured by functions: the position of the argument, or the name of the constant, and the rest.
+#: components, members of objects or captured by functions: the position of the argument, or the name of the constant,
+#: and the rest of the name.
 LaunchKey = tuple[tuple[Any, ...], Sequence[Any], Sequence[tuple[int | str, str]]]
 
 
@@ -52,12 +54,12 @@ def key_of(
     for position, value in enumerate(args):
         if isinstance(value, Container):
             parts.append(id(value))
-        elif (kind := type(value)) in _NUMBERS:
+        elif (kind := type(value)) in NUMBERS:
             parts.append(kind)
         else:
             functions.append((position, value, len(parts)))
     for name, value in constants.items():
-        if (kind := type(value)) in _NUMBERS:
+        if (kind := type(value)) in NUMBERS:
             # As text, which distinguishes 0.0 from -0.0.
             parts += (name, kind, repr(value))
         else:
@@ -65,14 +67,14 @@ def key_of(
             functions.append((name, value, len(parts)))
     if not functions:
         return tuple(parts), args, ()
-    found = _Functions(parts, list(args), [])
+    found = ValueKey(parts, list(args), [])
     if not all(found.add_argument(head, value) for head, value, _ in functions):
         return None
     return (*parts, *(at for _, _, at in functions)), found.values, found.captured
 
 
 @dataclass(slots=True)
-class _Functions:
+class ValueKey:
     """Functions and objects among the arguments of a launch: what is added to its key, and their values and paths."""
 
     parts: list[Any]
@@ -81,6 +83,8 @@ class _Functions:
 
     def add_argument(self, head: int | str, value: Any) -> bool:
         """Adds an argument that is part of the program; False if a launch with it is never remembered."""
+        if isinstance(value, ShortVector):
+            return self._add_vector(head, "", value)
         if type(value) is not MethodType and pipeline.is_functor(value):
             return self._add_object(head, "", value, 0)
         known = callable(value) or isinstance(value, np.dtype) or (isinstance(head, str) and pipeline.parts_of(value))
@@ -88,7 +92,7 @@ class _Functions:
 
     def _add_object(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
         self.parts.append(type(value))
-        path = f"{tail}." if tail else ""
+        path = f"{tail}."
         for name, member in pipeline.members_of(value):
             self.parts.append(name)
             kind = type(member)
@@ -99,6 +103,15 @@ class _Functions:
                     return False
             elif not self._add_captured(head, path + name, member, depth + 1):
                 return False
+        return True
+
+    def _add_vector(self, head: int | str, tail: str, value: Any) -> bool:
+        self.parts.append(type(value))
+        for letter, number in zip("xyzw", value, strict=False):
+            if type(number) not in NUMBERS:
+                return False
+            self.values.append(number)
+            self.captured.append((head, f"{tail}_{letter}"))
         return True
 
     def _add_program(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
@@ -117,7 +130,7 @@ class _Functions:
     def _add_item(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
         """An item of a tuple, whose numbers are constants."""
         kind = type(value)
-        if kind in _NUMBERS or value is None or kind is str:
+        if kind in NUMBERS or value is None or kind is str:
             self.parts += (kind, repr(value))
             return True
         return depth < _MAX_DEPTH and self._add_program(head, tail, value, depth + 1)
@@ -126,7 +139,7 @@ class _Functions:
         self.parts += (pipeline.CodeKey(plain.__code__), id(plain.__globals__), type(value))
         if isinstance(value, functools.partial):
             self.parts += (type(value.func), len(value.args), *value.keywords)
-        path = f"{tail}." if tail else ""
+        path = f"{tail}."
         for origin, name, item in pipeline.captured(value):
             if origin in ("global", "builtin") and not pipeline.is_handed_over(origin, item):
                 # The guards of the kernel look at it.
@@ -139,13 +152,15 @@ class _Functions:
         kind = type(value)
         if isinstance(value, Container):
             self.parts.append(id(value))
-        elif kind in _NUMBERS and kind is not bool:
+        elif kind in NUMBERS and kind is not bool:
             if not -_LARGEST[kind] <= value <= _LARGEST[kind]:
                 return False
             self.parts.append(kind)
         elif value is None or kind in (bool, str):
             self.parts.append(value)
             return True
+        elif isinstance(value, ShortVector):
+            return self._add_vector(head, tail, value)
         else:
             return self._add_program(head, tail, value, depth)
         self.values.append(value)

@@ -169,9 +169,9 @@ def _executable(kept: Kept, programs: KernelPrograms, target: Target, view: acce
     made = dataclasses.replace(generated, shader=shader, lowering=f"{target.lowering}: edited by hand in {kept.shown}")
     missing = sorted(read_module(made.spirv).features - info.usable_features)
     if missing:
-        who = f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else ""
+        who = f"the {info.engine.capitalize()} engine cannot enable" if missing[0] in info.features else ""
         span = Span(str(kept.path), 1, 0, 1, 1 << 20)
-        who = who or f"{info.name} hasn't"
+        who = who or f"{info.name} lacks"
         raise edit_diagnostic("VKA707", span, features=", ".join(missing), who=who, name=kept.name)
     return made
 

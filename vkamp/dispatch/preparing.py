@@ -33,7 +33,9 @@ from vkamp.dispatch.targets import (
     with_pieces,
 )
 from vkamp.errors import AmpError, CompileError, UnsupportedFeatureError
+from vkamp.lang.arrays import array
 from vkamp.lang.container import Container
+from vkamp.lang.indirect import indirect
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 from vkamp.lang.target import LOWERED
 from vkamp.progress import activity
@@ -72,6 +74,21 @@ class ContainerUse(NamedTuple):
     writes: bool
 
 
+#: The containers of a launch that its kernel does not have.
+SIZES, WORDS = "the sizes of the grid", "the launch words"
+
+
+@dataclass(frozen=True)
+class IndirectSize:
+    """The size of a launch in device memory: the number of threads, the size of the grid and the launch words, where
+    the device has these; without ``sizes`` the launch waits for the number.
+    """
+
+    domain: indirect
+    sizes: array | None = None
+    words: array | None = None
+
+
 @dataclass(frozen=True)
 class PreparedLaunch:
     """A launch that passed every check: what to run, on what, where."""
@@ -88,6 +105,13 @@ class PreparedLaunch:
     #: The state of the folder of edited shaders, and the one that it uses, if any.
     generation: int = 0
     override: Override | None = None
+    #: Of an indirect launch, whose domain is the largest one.
+    indirect: IndirectSize | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the host must know how many threads there are before it is enqueued."""
+        return self.indirect is not None and self.indirect.sizes is None
 
     @property
     def compiled(self) -> pipeline.Compiled:
@@ -102,6 +126,9 @@ class PreparedLaunch:
             use = self.compiled.access.get(name)
             if use is not None and (use.reads or use.changes):
                 found.append(ContainerUse(name, container, use.reads or use.atomics, use.changes))
+        if self.indirect is not None:
+            own = (SIZES, self.indirect.sizes), (WORDS, self.indirect.words)
+            found += [ContainerUse(name, each, True, False) for name, each in own if each is not None]
         return found
 
     @property
@@ -121,18 +148,27 @@ _cache_lock = threading.Lock()
 
 
 def prepare(
-    view: accelerator_view | None, domain: Domain, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
+    view: accelerator_view | None,
+    domain: Domain,
+    kernel: Any,
+    args: tuple[Any, ...],
+    constants: dict[str, Any],
+    *,
+    size: Container | None = None,
 ) -> PreparedLaunch:
-    """Everything that comes before the device: target, limits, compilation."""
+    """Everything that comes before the device: target, limits, compilation; ``size``: of an indirect launch, where the
+    number of threads is.
+    """
     found = _function_of(kernel)
     arguments = pipeline.collect(found.function, args, constants, found.owner)
+    containers = arguments.containers if size is None else {**arguments.containers, "the number of threads": size}
     try:
-        return prepare_on(target_view(view, arguments.containers), domain, kernel, arguments)
+        return prepare_on(target_view(view, containers), domain, kernel, arguments)
     except (CompileError, UnsupportedFeatureError):
         # What a constant left out may not compile.
         if not pipeline.give_up(found.function):
             raise
-        return prepare(view, domain, kernel, args, constants)
+        return prepare(view, domain, kernel, args, constants, size=size)
 
 
 def prepare_on(view: accelerator_view, domain: Domain, kernel: Any, arguments: pipeline.Arguments) -> PreparedLaunch:
@@ -153,7 +189,7 @@ def compiled(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> p
     arguments = pipeline.collect(found.function, args, constants, found.owner)
     view = target_view(None, arguments.containers)
     request = pipeline.make_request(found.function, found.precise, 1, None, arguments, view)
-    return _compile(request, {**arguments.captured, **device_traits(view)}, keep=False).compiled
+    return _compile(request, {**arguments.captured, **device_traits(view)}, keep=True).compiled
 
 
 def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
@@ -171,7 +207,36 @@ def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
             f"{prepared.compiled.name}: its containers have become part of other memory, so that it has to be "
             "compiled again, and globals that it was compiled with have changed: capture it again"
         )
-    return _with_program(prepared.view, prepared.domain, prepared.kernel, request, arguments)
+    made = _with_program(prepared.view, prepared.domain, prepared.kernel, request, arguments)
+    return made if prepared.indirect is None else _same_size(prepared, made)
+
+
+def _same_size(before: PreparedLaunch, made: PreparedLaunch) -> PreparedLaunch:
+    """An indirect launch with another program."""
+    size = before.indirect
+    assert size is not None
+    if size.words is not None and made.override is None:
+        made = with_words_in_memory(made)
+    if size.sizes is not None and _size_words(made) != _size_words(before):
+        raise AmpError(
+            f"{made.compiled.name}: its containers have become part of other memory, so that its indirect launch has "
+            "other launch words: capture it again"
+        )
+    return replace(made, indirect=size)
+
+
+def _size_words(prepared: PreparedLaunch) -> tuple[Any, ...]:
+    """Where the program has what depends on the size of the launch."""
+    shader = prepared.executable.shader
+    return (*shader.push, shader.pieces, shader.local_size, shader.push_binding is None)
+
+
+def with_words_in_memory(prepared: PreparedLaunch) -> PreparedLaunch:
+    """The launch with a generated program that has its launch words in a buffer, and not as push constants."""
+    target = replace(prepared.target, push_words=0)
+    executable = prepared.programs.executables.get(target) or _executable(prepared.programs, target)
+    check_program(prepared.compiled, executable, prepared.view)
+    return replace(prepared, target=target, executable=executable)
 
 
 def _with_program(

@@ -67,7 +67,6 @@ _INFO = DeviceInfo(
     index=0,
     name="reference",
     kind="reference",
-    vendor_id=0,
     driver="vkamp",
     api_version=(0, 0, 0),
     uuid="",

@@ -30,6 +30,7 @@ _SMALL = {
     "int16": {"int16", "storage16"},
     "uint16": {"int16", "storage16"},
     "float16": {"float16", "storage16"},
+    "bfloat16": {"storage16"},
 }
 
 

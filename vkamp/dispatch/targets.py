@@ -107,11 +107,16 @@ def device_traits(
     return traits_of(is_cpu=info.kind == "cpu", subgroup_size=lanes, features=info.kernel_features, lowered=lowered)
 
 
+def lowering_variable() -> str | None:
+    """What the environment says about how the threads of a tile are to run."""
+    return os.environ.get("VKAMP_LOWERING")
+
+
 def wanted_lowering(kernel: Any, domain: Domain, view: accelerator_view) -> Lowering:
     """How the threads of a tile are to run: as the kernel says, or for all by VKAMP_LOWERING."""
     if is_reference(view):
         return "threads"
-    asked = os.environ.get("VKAMP_LOWERING") or _lowering_of(kernel)
+    asked = lowering_variable() or _lowering_of(kernel)
     if asked not in LOWERINGS:
         raise AmpError(f"VKAMP_LOWERING is {asked!r}; it can be {', '.join(LOWERINGS)}")
     if asked == "auto" and domain.tile is not None and queue_of(view).info.kind == "cpu":

@@ -60,7 +60,8 @@ def _shown(constant: Mapping[str, Any]) -> str:
 
 def _token(row: Mapping[str, Any]) -> str:
     if "container" in row:
-        return f"{_element(row['container'])}_{row['rank']}d" + ("" if row["dense"] else "_strided")
+        trait = "" if row["dense"] else "_section" if row.get("unit") else "_strided"
+        return f"{_element(row['container'])}_{row['rank']}d{trait}"
     if "struct" in row:
         return _element(row["struct"])
     if "tuple" in row:

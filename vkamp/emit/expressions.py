@@ -36,6 +36,7 @@ from vkamp.ir.requirements import access
 from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
     FLOAT32,
+    FLOAT64,
     INT32,
     SMALL,
     UINT32,
@@ -99,7 +100,7 @@ def bits_text(text: str, old: Type, new: Type) -> str:
 
 
 def memory_name(place: ir.Place) -> str:
-    """The container or array that a place lies in."""
+    """The container or array that contains a place."""
     root = ir.root_of(place)
     return root.buffer if isinstance(root, ir.BufferElement) else root.variable.name
 
@@ -193,7 +194,7 @@ class ExpressionPrinter:
         return self.plain(as_int(place.indices[0]))
 
     def for_memory(self, place: ir.Place, value: ir.Expr) -> ir.Expr:
-        """A value without a conversion to a small integer that storing it makes anyway."""
+        """A value without a conversion to a type of memory that storing it makes anyway."""
         root, kind = ir.root_of(place), value.type
         if not isinstance(kind, Scalar):
             return value
@@ -201,7 +202,11 @@ class ExpressionPrinter:
             self._only_stored = None if access(self._shared.kernel)[root.buffer].reads else value
         if not isinstance(value, ir.Cast) or kind.name not in SMALL or isinstance(place, ir.Local):
             return value
-        return as_int(value.operand) if self.is_part(place) or self._kept_type(place) != "int" else value
+        if not self.is_part(place) and self._kept_type(place) == self._shared.forms.value(kind):
+            return value
+        if kind.is_narrow_float:
+            return value if value.operand.type == FLOAT64 else value.operand
+        return as_int(value.operand)
 
     def as_kept(self, place: ir.Place, value: str) -> str:
         """A value's text for a place, which may have another type in memory."""
@@ -209,6 +214,9 @@ class ExpressionPrinter:
         if not isinstance(kind, Scalar) or isinstance(place, ir.Local):
             return value
         made = self._kept_type(place)
+        functions = self._shared.forms.as_bits(kind, made)
+        if functions is not None:
+            return f"{made}({self._shared.helpers.use(functions.bits)}({value}))"
         return value if made in (None, self._shared.forms.value(kind)) else f"{made}({value})"
 
     def _kept_type(self, place: ir.Place) -> str | None:
@@ -287,8 +295,11 @@ class ExpressionPrinter:
         if self.is_part(place):
             assert isinstance(place, MemoryElement)
             return f"{self._accessor(place, 'load')}({self._index(place)})"
-        value, text = self._shared.forms.value(place.type), self.place(place)
-        return text if self._kept_type(place) == value else f"{value}({text})"
+        value, kept, text = self._shared.forms.value(place.type), self._kept_type(place), self.place(place)
+        functions = self._shared.forms.as_bits(place.type, kept)
+        if functions is not None:
+            return f"{self._shared.helpers.use(functions.value)}(uint({text}))"
+        return text if kept == value else f"{value}({text})"
 
     def packed(self, text: str, kind: Vector) -> str:
         """The text of a vector as the array of its components."""
@@ -407,7 +418,9 @@ class ExpressionPrinter:
         if kind.is_narrow_float:
             # What `precise` says of the result does not reach into the rounding.
             text = self.operand(operand)
-            if wanted == "float" or given in ("float", "double"):
+            if given == "double":
+                return self._rounded(expr, f"{self._shared.helpers.use('odd_float')}({text.glsl})", kind)
+            if wanted == "float" or given == "float":
                 return self._rounded(expr, _as_float(text.glsl, given), kind)
             return Text(f"{wanted}({text.glsl})")
         text = self._text(operand)

@@ -11,7 +11,6 @@ from vkamp.emit.helpers import COUNT_NAME, Helpers
 from vkamp.emit.narrow_types import Forms
 from vkamp.emit.text import Text
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.types import Scalar, Struct, Type, int_range
 
@@ -65,7 +64,7 @@ class Globals:
 
         spirv-opt, which SwiftShader runs, takes ``-(c / x)`` for ``-c / x``, and ``-(x / c)`` for ``x / -c``.
         """
-        nodes = [n for statement in self.kernel.statements() for n in own_nodes(statement)]
+        nodes = [n for statement in self.kernel.statements() for n in ir.own_nodes(statement)]
         return any(isinstance(n, ir.Binary) and n.op in ("tdiv", "floordiv") for n in nodes) and any(
             isinstance(n, ir.Const) and n.value == least(n) for n in nodes
         )

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from vkamp.artifacts import Quirk
 from vkamp.emit.conversions import CONVERSION_TEXTS, conversion
-from vkamp.emit.narrow_types import HALF_TEXTS
+from vkamp.emit.narrow_types import NARROW_FLOAT_TEXTS
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.glsl_library import function_names, functions, needed_by
 from vkamp.ir.rows import BuiltinRow
@@ -211,7 +211,7 @@ def _long(text: str) -> str:
     return re.sub(r"\b(u?int)\b", r"\g<1>64_t", text).replace("2^31", "2^63")
 
 
-#: Texts by key, in the order in which a shader lists them; what a helper calls stands before it.
+#: Texts by key, in the order in which a shader lists them; helpers come after those that they call.
 _TEXTS = {
     "floor_div int32": _INT_FLOOR_DIV,
     "floor_mod int32": _INT_FLOOR_MOD,
@@ -221,7 +221,7 @@ _TEXTS = {
     "trunc_mod int32": _INT_TRUNC_MOD,
     "magnitude int32": _MAGNITUDE,
     "magnitude int64": _long(_MAGNITUDE),
-    **HALF_TEXTS,
+    **NARROW_FLOAT_TEXTS,
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},
     "floor_div int64": _long(_INT_FLOOR_DIV),
     "floor_mod int64": _long(_INT_FLOOR_MOD),
@@ -313,8 +313,8 @@ class Helpers:
             self._used.add("fmod")
         elif key in ("floor_div float64", "floor_mod float64"):
             self._doubles |= needed_by("precise_fmod()", "doubles")
-        elif key == "to_half":
-            self._used |= {"half_bits", "half_value"}
+        elif key in NARROW_FLOAT_TEXTS:
+            self._used |= {called for called in NARROW_FLOAT_TEXTS if f"{called}(" in NARROW_FLOAT_TEXTS[key]}
         return name
 
     def convert(self, direction: str, kind: Vector) -> str:

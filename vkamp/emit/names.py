@@ -96,7 +96,7 @@ class Namer:
         self._taken.add(name)
 
     def give(self, wanted: str) -> str:
-        """A free name: ``wanted``, or the nearest to it."""
+        """An unused name: ``wanted``, or a similar one."""
         name = identifier(wanted)
         if name in _RESERVED:
             name += "_"

@@ -1,8 +1,8 @@
 """Types of 8 and 16 bits as shaders have them.
 
-As values the integers are ints, as C++ promotes them, and a float16 is a float16_t, or a float that is rounded after
-each operation.  In memory they are what the device has: elements of their own size, or parts of 32-bit words.  A part
-is stored by a compare-exchange of its word, so that what other threads store beside it is kept.
+As values the integers are ints, as C++ promotes them, a bfloat16 is a float, and a float16 is a float16_t, or a float
+that is rounded after each operation.  In memory they are what the device has: elements of their own size, or parts of
+32-bit words.  A part is stored by a compare-exchange of its word, so that what other threads store beside it is kept.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vkamp.ir.narrow_types import DeviceTypes
-from vkamp.ir.types import FLOAT16, SMALL, Scalar
+from vkamp.ir.types import BFLOAT16, FLOAT16, SMALL, Scalar
 
-#: Conversions of float16 in integers: devices round and flush each in their own way.
-HALF_TEXTS = {
+#: Conversions of floats of 16 bits in integers: devices round and flush each in their own way.
+NARROW_FLOAT_TEXTS = {
     "half_bits": """\
 // The bits of x rounded to float16, ties to even.
 uint half_bits(float x) {
@@ -61,6 +61,40 @@ float to_half(float x) {
     return half_value(half_bits(x));
 }
 """,
+    "odd_float": """\
+// x as a float whose last bit says whether something was dropped: rounded again, to 16 bits, it is x rounded once.
+float odd_float(double x) {
+    float near = float(x);
+    double exact = double(near);
+    if (exact == x || isnan(x)) {
+        return near;
+    }
+    uint bits = floatBitsToUint(near);
+    return uintBitsToFloat((abs(exact) > abs(x) ? bits - 1u : bits) | 1u);
+}
+""",
+    "bfloat_bits": """\
+// The bits of x rounded to bfloat16, ties to even.
+uint bfloat_bits(float x) {
+    uint bits = floatBitsToUint(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) {
+        return ((bits >> 16) & 0x8000u) | 0x7fc0u;
+    }
+    return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+}
+""",
+    "bfloat_value": """\
+// The value of the bfloat16 in the lower 16 bits.
+float bfloat_value(uint bits) {
+    return uintBitsToFloat(bits << 16);
+}
+""",
+    "to_bfloat": """\
+// x rounded to bfloat16.
+float to_bfloat(float x) {
+    return bfloat_value(bfloat_bits(x));
+}
+""",
 }
 
 _LOAD = """\
@@ -86,15 +120,20 @@ void store_(int index, {value} value) {{
 
 @dataclass(frozen=True)
 class NarrowFloat:
-    """A float of 16 bits: its GLSL type, and the names of the functions of its bits and of the rounding of a float."""
+    """A float of 16 bits: its GLSL types as a value, which devices may lack, and in buffers of elements of its size,
+    and the names of the functions of its bits and of the rounding of a float."""
 
     glsl: str
+    stored: str
     bits: str
     value: str
     rounded: str
 
 
-NARROW_FLOATS = {FLOAT16: NarrowFloat("float16_t", "half_bits", "half_value", "to_half")}
+NARROW_FLOATS = {
+    FLOAT16: NarrowFloat("float16_t", "float16_t", "half_bits", "half_value", "to_half"),
+    BFLOAT16: NarrowFloat("float", "uint16_t", "bfloat_bits", "bfloat_value", "to_bfloat"),
+}
 
 
 class Forms(DeviceTypes):
@@ -112,7 +151,14 @@ class Forms(DeviceTypes):
 
     def buffered(self, kind: Scalar) -> str | None:
         """Of elements of buffers that have elements of their size."""
+        if kind.is_narrow_float:
+            return NARROW_FLOATS[kind].stored
         return f"{kind.name}_t" if kind.bits < 32 else None
+
+    def as_bits(self, kind: Scalar, kept: str | None) -> NarrowFloat | None:
+        """The functions that convert a float from and to the type ``kept`` of its memory, where that is an integer."""
+        found = NARROW_FLOATS.get(kind)
+        return found if found is not None and kept == found.stored != found.glsl else None
 
 
 def accessor_texts(forms: Forms, kind: Scalar, memory: str, owner: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import assigned, exposed, own_nodes
+from vkamp.ir.dataflow import assigned, exposed
 
 Path = tuple[tuple[int, int], ...]
 Position = tuple[Path, int]
@@ -64,7 +64,7 @@ def _collect(function: ir.Function) -> _Uses:
     table = _Uses()
     for statement, position in _positions(function.body, ()):
         target = _defined(statement)
-        operands = [node.variable for node in own_nodes(statement) if isinstance(node, ir.Local)]
+        operands = [node.variable for node in ir.own_nodes(statement) if isinstance(node, ir.Local)]
         if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
             # The place itself comes first; what follows is read before it is assigned.
             operands = operands[1:]
@@ -89,7 +89,7 @@ def _defined(statement: ir.Stmt) -> ir.Variable | None:
 
 
 def _is_inside(position: Position, loop: Position) -> bool:
-    """Whether a position lies in the body of the loop at ``loop``."""
+    """Whether a position is in the body of the loop at ``loop``."""
     path, index = loop
     return position[0][: len(path) + 1] == (*path, (index, 0))
 

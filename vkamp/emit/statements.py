@@ -19,7 +19,7 @@ from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import as_int
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.dataflow import assigned, mentioned, own_nodes
+from vkamp.ir.dataflow import assigned, mentioned
 from vkamp.ir.fences import Fence
 from vkamp.ir.lowered import MemoryElement, PureCall
 from vkamp.ir.ranges import Ranges
@@ -140,7 +140,7 @@ class _FunctionPrinter:
         used = {
             (node.kind, node.dim)
             for statement in ir.walk_statements(self.function.body)
-            for node in own_nodes(statement)
+            for node in ir.own_nodes(statement)
             if isinstance(node, ir.ThreadIndex)
         }
         kinds = ("tile", "local", "lane", "tile_origin", "global")

@@ -23,7 +23,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
 )
-from vkamp.ir.types import SCALARS, SMALL, Scalar
+from vkamp.ir.types import LARGEST, NUMBERS, Scalar
 from vkamp.lang import device
 from vkamp.lang.container import Container
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -41,7 +41,7 @@ CONSTANTS = "a constant is a number, a type, a dtype, a function, or a tuple of 
 
 
 def near(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
-    """The known name that a misspelt one most likely stands for."""
+    """The known name that is most similar to a misspelt one."""
     found = difflib.get_close_matches(name, list(known), 1, cutoff)
     return found[0] if found else None
 
@@ -119,7 +119,7 @@ def attribute_of_module(ctx: Context, target: Any, text: str, name: str) -> str:
         group = next((g for g in ("fast_math", "precise_math") if name in vars(getattr(device, g))), None)
         if group is not None:
             return f"write `{text}.{group}.{name}`"
-        found = habits.elsewhere(name) if near(name, known, 0.85) is None else None
+        found = habits.elsewhere(name) if near(name, known, 0.88) is None else None
         if found is not None:
             return found.format(index=ctx.module.index_name, amp=text, text="a")
         found = habits.of_function(getattr(np, name, None) or getattr(builtins, name, None))
@@ -213,7 +213,7 @@ def host_object(value: Any) -> str:
 
 
 def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None = None) -> str:
-    """What to hand over instead of a Python object, of which ``attribute`` is wanted."""
+    """What to pass instead of a Python object whose ``attribute`` is used."""
     if isinstance(value, ShortVector):
         return "pass it to the function as an argument"
     of_library = habits.of_object(value)
@@ -284,7 +284,7 @@ def with_second_argument(name: str, row: str, first: str, second: str) -> str:
 def phrase(kind: Scalar | None) -> str:
     """The values of a scalar type, for messages about what does not fit."""
     if kind is None or kind.kind == "float":
-        most = {"float16": "65504", "float64": "1.7976931348623157e308"}.get(kind.name if kind else "", "3.4028235e38")
+        most = LARGEST[kind.name if kind else "float32"]
         return f"numbers from -{most} to {most}"
     bits = kind.bits
     low, high = (0, (1 << bits) - 1) if kind.kind == "uint" else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
@@ -305,4 +305,4 @@ def refused_dtype(dtype: np.dtype[Any], span: Span, text: str) -> AmpError:
 
 
 def _is_element(dtype: np.dtype[Any]) -> bool:
-    return dtype.name in SMALL or (dtype.name in SCALARS and dtype.kind != "b")
+    return dtype.name in NUMBERS

@@ -37,7 +37,9 @@ from vkamp.front.signature import (
     VectorType,
     free_names,
     in_double,
+    is_complex,
     is_number,
+    is_numpy_number,
     plain_number,
     read_name,
     struct_name,
@@ -45,14 +47,15 @@ from vkamp.front.signature import (
 from vkamp.front.source import source_of
 from vkamp.ir.types import (
     BOOL,
+    COMPLEX,
     FLOAT32,
     INT32,
-    SCALARS,
-    SMALL,
+    NUMBERS,
     UINT32,
     VECTORS,
     Scalar,
     Struct,
+    Vector,
     from_dtype,
     int_range,
     promoted,
@@ -91,7 +94,7 @@ class Arguments:
     owner: Any = None
     #: Where the launch would find the containers, on the location that it was last requested for.
     placements: dict[str, Placement] = field(default_factory=dict)
-    #: How many objects stand around the one whose members are collected.
+    #: How many objects enclose the one whose members are collected.
     depth: int = 0
     #: The functions around the one whose captures are collected.
     functions: list[FunctionType] = field(default_factory=list)
@@ -212,14 +215,14 @@ def _constant(out: Arguments, function: FunctionType, name: str, value: Any) -> 
         return TupleType(tuple(i if isinstance(i, ARG_TYPES) else _constant_type(i) for i in items), parts.names)
     if operators.is_of_library(value):
         return value
-    if isinstance(value, (bool, int, float, type, np.dtype, DeviceFunction, np.bool_, np.number)):
+    if isinstance(value, (bool, int, float, complex, type, np.dtype, DeviceFunction)) or is_numpy_number(value):
         return value
     what = _advice().host_object(value)
     raise diagnostic("VKA205", _span(function, name), name=name, what=what, advice=_advice().CONSTANTS)
 
 
 def _constant_type(value: Any) -> ArgType:
-    return ConstantType(value) if is_number(value) else ObjectType(value)
+    return ConstantType(value) if is_number(value) or is_complex(value) else ObjectType(value)
 
 
 def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ArgType:
@@ -237,7 +240,9 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
     if isinstance(value, np.void) and vector_class(value.dtype) is not None:
         value = vector_class(value.dtype)(*value.item())  # type: ignore[misc]
     if isinstance(value, ShortVector):
-        return _vector(out, function, name, value)
+        return _vector(out, function, name, VECTORS[type(value).__name__], np.asarray(value))
+    if is_complex(value):
+        return _complex(out, function, name, value)
     if isinstance(value, np.void) and value.dtype.names is not None:
         return _struct(out, function, name, value)
     if operators.plain_of(value) is not None:
@@ -356,12 +361,10 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, np.generic):
-        found = SCALARS.get(value.dtype.name)
-        if value.dtype.name in SMALL:
-            found = promoted(SMALL[value.dtype.name])
+        found = NUMBERS.get(value.dtype.name)
         if found is None:
             raise _advice().refused_dtype(value.dtype, _span(function, name), value.dtype.name)
-        return found
+        return promoted(found)
     if isinstance(value, float):
         if _LARGEST_FLOAT < abs(value) < math.inf:
             raise AmpError(
@@ -378,11 +381,24 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
     raise AmpError(f"the argument `{name}` = {value} does not fit int32, the type of a Python int{hint}")
 
 
-def _vector(out: Arguments, function: FunctionType, name: str, value: ShortVector) -> VectorType:
-    kind = VECTORS[type(value).__name__]
-    for letter in kind.letters:
-        out.scalars[f"{name}_{letter}"] = getattr(value, letter).item()
+def _vector(out: Arguments, function: FunctionType, name: str, kind: Vector, parts: Any) -> VectorType:
+    for letter, part in zip(kind.letters, parts, strict=True):
+        out.scalars[f"{name}_{letter}"] = part.item()
     return VectorType(kind)
+
+
+def _complex(out: Arguments, function: FunctionType, name: str, value: Any) -> VectorType:
+    """A complex number of Python is a complex64, as its floats are float32."""
+    kind = COMPLEX.get(type(value).__name__, COMPLEX["complex64"])
+    number = kind.element.dtype.type
+    with np.errstate(over="ignore"):
+        parts = number(value.real), number(value.imag)
+    if not all(map(np.isfinite, parts)) and math.isfinite(value.real) and math.isfinite(value.imag):
+        raise AmpError(
+            f"the argument `{name}` = {value} does not fit complex64, the type of a Python complex number: "
+            f"pass amp.complex128({value})"
+        )
+    return _vector(out, function, name, kind, parts)
 
 
 def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -> StructType:
@@ -446,7 +462,7 @@ def _buffer_types(function: FunctionType, arguments: Arguments, location: Locati
         placed = arguments.placements[name] = bindable(container).placement(location)
         storage = homes.setdefault(placed.home, len(homes))
         element = from_dtype(container.dtype, struct_name(function, container.dtype))
-        types[name] = BufferType(
-            element, container.rank, container.readonly, placed.dense and placed.offset == 0, storage
-        )
+        whole = placed.dense and placed.offset == 0
+        section = placed.dense and container.rank == 1 and not whole
+        types[name] = BufferType(element, container.rank, container.readonly, whole, storage, section)
     return types

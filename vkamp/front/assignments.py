@@ -39,7 +39,7 @@ from vkamp.front.values import (
     view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import FLOAT32, Array, Scalar, Struct, Type, Vector
+from vkamp.ir.types import FLOAT32, Array, Scalar, Struct, Type, Vector, is_object
 
 
 @handles(ast.Assign)
@@ -133,7 +133,7 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
 
 
 def _result_node(node: ast.AugAssign) -> ast.expr:
-    """The binary expression that the statement stands for, for messages."""
+    """The equivalent binary expression, for messages."""
     return ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
 
 
@@ -257,7 +257,7 @@ def settle(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
         if isinstance(place.type, Struct):
             return references.settled(ctx, place)
         held = ctx.held(Number(loaded(place, place.span), objects=objects_of(value)), "value", in_index=in_index)
-        return _in_place(held) if isinstance(place.type, Vector) else held
+        return _in_place(held) if is_object(place.type) else held
     if isinstance(value, Number) and contains_load(value.expr) and not _is_fresh(ctx, value.expr):
         return ctx.held(value, "value", in_index=in_index)
     return value
@@ -267,7 +267,7 @@ def _in_variables(ctx: Context, value: Value, *, in_index: bool = False) -> Valu
     """The value with a variable for each new vector and each component of a new index."""
     if isinstance(value, TupleValue):
         return value.of(_in_variables(ctx, i, in_index=value.kind != "tuple") for i in value.items)
-    if isinstance(value, Number) and (in_index or isinstance(value.expr.type, Vector)):
+    if isinstance(value, Number) and (in_index or is_object(value.expr.type)):
         return _in_place(ctx.held(value, "value", in_index=in_index))
     return value
 
@@ -279,7 +279,7 @@ def _in_place(held: Number) -> Element:
 
 
 def _is_fresh(ctx: Context, expr: ir.Expr) -> bool:
-    """Whether an expression reads a local that no Python name stands for."""
+    """Whether an expression reads a local variable without a Python name."""
     return (
         isinstance(expr, ir.Load)
         and isinstance(expr.place, ir.Local)
@@ -434,7 +434,7 @@ def _store_variable(
     if not _redirect_result(ctx, expr, place):
         ctx.emit(ir.Assign(ctx.span(node), ir.Local(ctx.span(target), place.type, place.variable), expr))
     objects = objects_of(value)
-    if isinstance(place.type, Vector) and objects is not None:
+    if is_object(place.type) and objects is not None:
         # In Python another name for the vector, if that has one; of a loop's items each is read once.
         ctx.share(place.variable, ctx.block[-1].span, "moved" if isinstance(node, ast.For) else "named", objects)
 
@@ -445,6 +445,8 @@ def _constant_float(ctx: Context, value: Number, name: str, span: Span) -> Numbe
     double = value.double
     if contains_load(double):
         double = ctx.temporary(f"{name}_double", double)
+        assert isinstance(double, ir.Load) and isinstance(double.place, ir.Local)
+        ctx.doubles.add(double.place.variable.name)
     place = ir.Local(span, FLOAT32, ctx.new_variable(name, FLOAT32, span))
     ctx.emit(ir.Assign(span, place, value.expr))
     return Number(ir.Load(span, FLOAT32, place), value.weak, double)
@@ -561,7 +563,7 @@ def _assign_items(
             references.assign_item(ctx, place, item, span)
             continue
         expr = convert.assignable(ctx, item, place.type, nodes[0], what, first)
-        named, objects = known.kind != "tuple" or isinstance(place.type, Vector), objects_of(item)
+        named, objects = known.kind != "tuple" or is_object(place.type), objects_of(item)
         if named and objects is not None and isinstance(place, ir.Local):
             ctx.share(place.variable, span, objects=objects)
         ctx.emit(ir.Assign(span, place, expr))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert
@@ -14,12 +14,14 @@ from vkamp.front.values import (
     Constant,
     Element,
     Memory,
+    NoValue,
     Number,
     Value,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
-from vkamp.ir.types import BOOL, FLOAT32, Array, Scalar
+from vkamp.ir.fences import FENCES
+from vkamp.ir.types import BOOL, FLOAT32, Array, Complex, Scalar
 
 
 def atomic(ctx: Context, name: str, node: ast.Call) -> Value:
@@ -51,6 +53,66 @@ def atomic(ctx: Context, name: str, node: ast.Call) -> Value:
         for v, n in zip(values[1:], node.args[1:], strict=True)
     )
     return _atomic_result(ctx, name, place, args, kind, None, span)
+
+
+#: The ordered loads and stores: the atomic that does each, its order, and which arguments come before the order.
+ORDERED: dict[str, tuple[str, Literal["acquire", "release"], tuple[str, ...]]] = {
+    "atomic_load": ("atomic_fetch_or", "acquire", ("element",)),
+    "atomic_store": ("atomic_exchange", "release", ("element", "value")),
+}
+
+
+def ordered_atomic(ctx: Context, name: str, node: ast.Call) -> Value:
+    """``atomic_load`` and ``atomic_store``: an atomic, and a fence behind an acquire or before a release."""
+    row_name, order, _ = ORDERED[name]
+    place_node, value_node, is_ordered = _ordered_arguments(ctx, name, node)
+    row, span = ATOMICS[row_name], ctx.span(node)
+    target, *values = ctx.operands(*(n for n in (place_node, value_node) if n is not None))
+    place = _atomic_place(ctx, target, name, place_node)
+    kind = place.type
+    assert isinstance(kind, Scalar)
+    if kind.name not in row.types:
+        *others, last = row.types
+        ctx.fail("VKA407", node, name=name, accepts=f"{', '.join(others)} or {last}", given=kind)
+    fence = ir.Barrier(span, FENCES["all_memory_fence"])
+    marked: Literal["", "acquire", "release"] = order if is_ordered else ""
+    if value_node is None:
+        zero = ir.Const(span, kind, 0)
+        result = ctx.new_variable("loaded", kind, span, temporary=True)
+        ctx.emit(ir.Atomic(span, row_name, place, (zero,), result, order=marked))
+        if is_ordered:
+            ctx.emit(fence)
+        return Number(ir.Load(span, kind, ir.Local(span, kind, result)))
+    value = convert.assignable(ctx, values[0], kind, value_node, f"the operand of `{name}`")
+    if is_ordered:
+        ctx.emit(fence)
+    ctx.emit(ir.Atomic(span, row_name, place, (value,), order=marked))
+    return NoValue()
+
+
+def _ordered_arguments(ctx: Context, name: str, node: ast.Call) -> tuple[ast.expr, ast.expr | None, bool]:
+    """The element, the value of a store, and whether there is an order; the arguments may be named."""
+    _, order, operands = ORDERED[name]
+    names = (*operands, "order", "scope")
+    given = dict(zip(names, node.args, strict=False))
+    given.update((k.arg, k.value) for k in node.keywords if k.arg is not None)
+    reason = ""
+    if len(node.args) + len(node.keywords) != len(given) or len(node.args) > len(names):
+        reason = "there are too many"
+    elif missing := [n for n in operands if n not in given]:
+        reason = f"`{missing[0]}` is missing"
+    elif unknown := [n for n in given if n not in names]:
+        reason = f"there is no `{unknown[0]}`"
+    for word, allowed in (("order", (order, "relaxed")), ("scope", ("device", "tile"))):
+        chosen = given.get(word)
+        if not reason and chosen is not None and not (isinstance(chosen, ast.Constant) and chosen.value in allowed):
+            reason = f'`{word}` is "{allowed[0]}" or "{allowed[1]}"'
+    if reason:
+        advised = f'call it as `amp.{name}({", ".join(operands)}, order="{order}", scope="device")`'
+        ctx.fail("VKA222", node, name=name, reason=reason, advice=advised)
+    chosen = given.get("order")
+    is_ordered = chosen is None or (isinstance(chosen, ast.Constant) and chosen.value == order)
+    return given[operands[0]], given.get("value"), is_ordered
 
 
 def _atomic_result(
@@ -105,6 +167,9 @@ def _beyond_glsl(place: ir.Place) -> str:
 def _no_element(ctx: Context, value: Value, name: str, node: ast.expr) -> NoReturn:
     text = ctx.text(node)
     help_text = f"write the element itself as the first argument: `amp.{name}(counts[i], ...)`"
+    vector = ctx.vector_of(value)
+    if isinstance(vector, Complex):
+        help_text = f"update its parts: `amp.{name}({text}.real, ...)`, `amp.{name}({text}.imag, ...)`"
     if isinstance(value, Memory):
         help_text = f"write one element of it: `amp.{name}({advice.subscript(ctx, text, value)}, ...)`"
     ctx.fail("VKA406", node, name=name, text=text, what=ctx.describe(value), advice=help_text)

@@ -13,9 +13,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from vkamp.front import advice, convert, dtypes, printing, references, scalars, vectors, views
+from vkamp.errors import CompileError
+from vkamp.front import advice, complexes, convert, dtypes, printing, references, scalars, vectors, views
 from vkamp.front.arity import check_arity, no_keywords, wrong_count
-from vkamp.front.atomics import atomic
+from vkamp.front.atomics import ORDERED, atomic, ordered_atomic
 from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
 from vkamp.front.expressions import binary
@@ -52,7 +53,7 @@ from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Struct, int_range, promoted
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Complex, Scalar, Struct, int_range, promoted
 from vkamp.lang.device import MARK, MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -163,6 +164,9 @@ def _call_by_position(ctx: Context, callee: Object, node: ast.Call) -> Value:
     own = _PYTHON_CALLS.get(id(target))
     if own is not None:
         return own(ctx, node)
+    found = complexes.of_library(ctx, target, node)
+    if found is not None:
+        return found
     if isinstance(target, MathFunction):
         return _builtin(ctx, target.row, node)
     if isinstance(target, SubgroupFunction):
@@ -215,8 +219,25 @@ def _type_of(ctx: Context, node: ast.Call) -> Value:
         return dtypes.type_object(value.place.type)
     vector = ctx.vector_of(value)
     if vector is not None:
-        return Object(vector_class(vector.dtype))
+        is_complex = isinstance(vector, Complex)
+        return Object(vector.dtype.type if is_complex else vector_class(vector.dtype))
     return dtypes.type_object(convert.scalar_type(convert.number(ctx, value, node.args[0])))
+
+
+def _has_attribute(ctx: Context, node: ast.Call) -> Value:
+    """``hasattr(x, "name")``: whether a kernel can use the attribute; a compile-time constant."""
+    check_arity(ctx, node, 2, "hasattr", 'hasattr(x, "name")')
+    name = ctx.expr(node.args[1])
+    text = name.value if isinstance(name, Object) else None
+    if not isinstance(text, str):
+        ctx.fail("VKA101", node, what="`hasattr` of a computed name", advice='write the name: `hasattr(x, "extent")`')
+    ctx.expr(node.args[0])
+    try:
+        with ctx.nested():
+            ctx.expr(ast.copy_location(ast.Attribute(node.args[0], text, ast.Load()), node))
+    except CompileError:
+        return Constant(False)
+    return Constant(True)
 
 
 def _power(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
@@ -278,6 +299,7 @@ _PYTHON_CALLS: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(ord): _ord,
     id(np.dtype): _dtype,
     id(type): _type_of,
+    id(hasattr): _has_attribute,
 }
 
 
@@ -313,7 +335,7 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
     vector = vectors.type_of_class(target)
     if vector is not None:
         return vectors.construct(ctx, vector, node)
-    kind = dtypes.TYPES.get(target)
+    kind = dtypes.type_of_class(target)
     if kind is None:
         _no_cast(ctx, target, node)
     check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
@@ -446,6 +468,9 @@ def _float_kind(number: Number) -> Scalar:
 
 def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value:
     _row_arity(ctx, row, node)
+    found = complexes.function(ctx, row, values, node)
+    if found is not None:
+        return found
     return apply_row(ctx, row, values, node.args, node)
 
 
@@ -464,6 +489,8 @@ def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
         ctx.fail("VKA401", node, name=name)
     if name == "static_range":
         ctx.fail("VKA117", node, text=ctx.text(node))
+    if name in ORDERED:
+        return ordered_atomic(ctx, name, node)
     no_keywords(ctx, node)
     if name in FENCES:
         return _fence_function(ctx, name, node)
@@ -471,6 +498,9 @@ def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
         return atomic(ctx, name, node)
     if name == "uniform":
         return _uniform(ctx, node)
+    if name not in ("tdiv", "trem"):
+        text = ctx.text(node.func)
+        ctx.fail("VKA101", node, what=f"`{text}()` in an expression", advice=f"write a statement, `with {text}():`")
     check_arity(ctx, node, 2, ctx.text(node.func), f"{ctx.text(node.func)}(a, b)")
     return _c_division(ctx, name, node)
 
@@ -519,6 +549,8 @@ def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
         return _scalar_method(ctx, method, node)
     if isinstance(method.owner, (Element, Number)):
         check_arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")
+        if method.name in ("conj", "conjugate"):
+            return complexes.conjugate(ctx, method.owner, node)
         if method.name == "copy" and isinstance(method.owner, Element):
             return references.copy_of(ctx, method.owner, node)
         return replace(method.owner, objects=None) if isinstance(method.owner, Number) else method.owner

@@ -31,6 +31,10 @@ _COMPARE: dict[type[ast.cmpop], Any] = {
 
 def comparison(ctx: Context, node: ast.Compare) -> Value:
     """A comparison of values, or a chain of them."""
+    if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and _is_none(node.comparators[0]):
+        # An argument that a call of a device function leaves out.
+        left = ctx.expr(node.left)
+        return Constant((left == Object(None)) == isinstance(node.ops[0], ast.Is))
     for op in node.ops:
         if type(op) not in _COMPARE:
             _no_comparison(ctx, op, node)
@@ -42,11 +46,11 @@ def comparison(ctx: Context, node: ast.Compare) -> Value:
 
 def _no_comparison(ctx: Context, op: ast.cmpop, node: ast.Compare) -> NoReturn:
     word = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}[type(op)]
-    right = node.comparators[0]
-    help_text = "compare with ==, !=, <, <=, > or >="
-    if isinstance(right, ast.Constant) and right.value is None:
-        help_text = "nothing in a kernel is None: pass a bool as an amp.constant and test that"
-    ctx.fail("VKA101", node, what=f"`{word}`", advice=help_text)
+    ctx.fail("VKA101", node, what=f"`{word}`", advice="compare with ==, !=, <, <=, > or >=")
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _chain(ctx: Context, node: ast.Compare) -> Value:

@@ -44,7 +44,7 @@ from vkamp.front.values import (
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array, Struct, Type, Vector
+from vkamp.ir.types import Array, Struct, Type, Vector, is_object
 from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
@@ -84,6 +84,8 @@ class Instance:
     #: For each struct of the result, the places that it may be.
     origins: Mapping[int, tuple[ir.Place, ...]] = field(default_factory=dict)
     vectors: VectorEffects = field(default_factory=lambda: VectorEffects())
+    #: Private arrays that it returns: its last parameters, which each call declares.
+    arrays: tuple[ir.Variable, ...] = ()
 
 
 class Frame(NamedTuple):
@@ -200,10 +202,6 @@ def handles(*kinds: type[ast.AST]) -> Callable[[_H], _H]:
 _MAX_DEPTH = 100
 
 
-#: The variables whose object a call changes, the name of the function, and the place of the change.
-ChangedObject = tuple[tuple[ir.Local, ...], str, Span]
-
-
 def contains_load(expr: ir.Expr) -> bool:
     """Whether an expression reads memory that a statement in between could change."""
     return any(isinstance(n, ir.Load) for n in ir.walk(expr))
@@ -262,6 +260,8 @@ class Context:
     index_parameters: set[str] = field(default_factory=set, init=False)
     #: Variables that calls change, by place in the source.
     changed_by_calls: set[tuple[str, int, int]] = field(default_factory=set, init=False)
+    #: Variables that keep a float in double precision as well, in case it meets a float64.
+    doubles: set[str] = field(default_factory=set, init=False)
     #: Names surely assigned here; ``None`` where control never comes.
     assigned: set[str] | None = field(default_factory=set, init=False)
     #: Names of loops over containers and arrays: what each loop goes over.
@@ -289,6 +289,10 @@ class Context:
     loop_variables: dict[str, ir.Variable] = field(default_factory=dict, init=False)
     kept_loops: list[Loop] = field(default_factory=list, init=False)
     depth: int = field(default=0, init=False)
+    #: The depth at which arrays of a tile may be declared.
+    array_depth: int = field(default=0, init=False)
+    #: The names of arrays whose memory is free again, with the scope that declares them.
+    ended: dict[str, Span] = field(default_factory=dict, init=False)
     #: An ``if`` that was decided at compile time, just lowered, and that always leaves.
     leaves: ast.stmt | None = field(default=None, init=False)
     #: The number of expressions around the one that is lowered.
@@ -484,7 +488,7 @@ class Context:
         """A number in a variable of the compiler's own; a vector or index stays the object that it is in Python."""
         kept = self.temporary(name, value.expr, at)
         assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
-        if value.objects is None or not (in_index or isinstance(kept.type, Vector)):
+        if value.objects is None or not (in_index or is_object(kept.type)):
             return Number(kept, value.weak, value.double)
         self.share(kept.place.variable, value.expr.span, objects=value.objects)
         return Number(kept, value.weak, value.double, (kept.place,))

@@ -26,12 +26,14 @@ from vkamp.ir.types import (
     INT32,
     SMALL,
     Array,
+    Complex,
     Scalar,
     Struct,
     Type,
     Vector,
     common_type,
     int_range,
+    promoted,
 )
 
 
@@ -167,8 +169,9 @@ def cast(expr: ir.Expr, kind: Scalar, span: Span) -> ir.Expr:
         value = _cast_constant(expr.value, kind)
         if value is not None:
             return ir.Const(span, kind, value)
-    if kind.name in SMALL and expr.type.kind == "float":  # type: ignore[union-attr]
-        expr = ir.Cast(span, INT32, expr)
+    if kind.name in SMALL and "float" in (kind.kind, expr.type.kind):  # type: ignore[union-attr]
+        # In two steps: floats have no value in a small integer, and floats of memory are rounded from float32.
+        expr = cast(expr, promoted(kind), span)
     return ir.Cast(span, kind, expr)
 
 
@@ -296,6 +299,11 @@ def assignable(
         found_vector = vector(ctx, value, node)
         if found_vector is not None and found_vector.type == kind:
             return found_vector
+        if isinstance(kind, Complex) and (found_vector is None or isinstance(found_vector.type, Complex)):
+            if found_vector is not None:
+                return ir.Cast(ctx.span(node), kind, found_vector)
+            real = convert(ctx, number(ctx, value, node), kind.element, node)
+            return ir.Construct(real.span, kind, (real, ir.Const(real.span, kind.element, 0.0)))
         given_type = scalar_type(number(ctx, value, node)) if found_vector is None else found_vector.type
         alike = not isinstance(given_type, Vector) or given_type.count == kind.count
         help_text = f"write the conversion: `{statement}amp.{kind}({ctx.text(node)})`"

@@ -27,7 +27,7 @@ def check_placement(ctx: Context, storage: str, call: ast.Call) -> None:
     if storage == "tile_static":
         if ctx.module.tile is None:
             ctx.fail("VKA403", call)
-        if ctx.depth:
+        if ctx.depth != ctx.array_depth:
             ctx.fail("VKA402", call)
 
 

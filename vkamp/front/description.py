@@ -32,7 +32,7 @@ from vkamp.front.signature import (
     is_number,
 )
 from vkamp.front.source import source_of
-from vkamp.ir.types import SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
+from vkamp.ir.types import NUMBERS, SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
 
 
 def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,8 @@ def _row(kind: ArgType) -> dict[str, Any]:
     """One argument; what cannot be made again is an ``object``."""
     if isinstance(kind, BufferType):
         # Whether the launch may write it changes nothing in the shader.
-        traits = {"rank": kind.rank, "dense": kind.dense, "storage": kind.storage}
+        traits = {"rank": kind.rank, "dense": kind.dense, **({"unit": True} if kind.unit else {})}
+        traits["storage"] = kind.storage
         return {"container": _element(kind.element), **traits}
     if isinstance(kind, ScalarType):
         return {"number": kind.type.name, **({"weak": True} if kind.weak else {})}
@@ -188,7 +189,7 @@ def _object(path: str) -> Any:
 def _type(row: Mapping[str, Any]) -> ArgType:
     if "container" in row:
         element = _element_of(row["container"])
-        return BufferType(element, row["rank"], False, row["dense"], row["storage"])
+        return BufferType(element, row["rank"], False, row["dense"], row["storage"], bool(row.get("unit")))
     if "number" in row:
         return ScalarType(SCALARS.get(row["number"]) or SMALL[row["number"]], bool(row.get("weak")))
     for kind in ("index", "extent"):
@@ -206,6 +207,8 @@ def _type(row: Mapping[str, Any]) -> ArgType:
     if "object" in row and not {"members", "owner", "lambda", "captured", "bound"} & row.keys():
         found = _object(row["object"])
         return operator_type(found, ()) if plain_of(found) is not None else ObjectType(found)
+    if "members" in row and "<locals>" not in row["object"]:
+        return FunctorType(_object(row["object"]), tuple((name, _type(each)) for name, each in row["members"].items()))
     raise AmpError("it takes an object, which only a running program can pass")
 
 
@@ -217,7 +220,7 @@ def _item_type(value: Any) -> ArgType:
 
 def _element_of(data: Any) -> Type:
     if isinstance(data, str):
-        found = SCALARS.get(data) or SMALL.get(data) or VECTORS.get(data)
+        found = NUMBERS.get(data) or VECTORS.get(data)
         if found is None:
             raise AmpError(f"{data} is not an element type")
         return found

@@ -11,22 +11,23 @@ from vkamp.front import advice, vectors
 from vkamp.front.context import Context
 from vkamp.front.signature import struct_name
 from vkamp.front.values import Object, Value
-from vkamp.ir.types import BOOL, FLOAT32, INT32, SCALARS, SMALL, Scalar, Type, Vector, from_dtype
+from vkamp.ir.types import BOOL, FLOAT32, INT32, SMALL, Scalar, Type, Vector, from_dtype, scalar_of_class
 
 #: The concrete types of numpy; a dtype of an abstract one would be some other type.
 NUMPY_TYPES = frozenset(np.dtype(code).type for code in np.typecodes["All"] if code not in "OSUVMm")
 
-#: The scalar types by the Python classes that convert to them.
-TYPES: dict[Any, Scalar] = {
-    int: INT32, float: FLOAT32, bool: BOOL, np.bool_: BOOL,
-    **{t.dtype.type: t for t in (*SCALARS.values(), *SMALL.values()) if t != BOOL},
-}  # fmt: skip
+_PYTHON: dict[type, Scalar] = {int: INT32, float: FLOAT32, bool: BOOL, np.bool_: BOOL}
+
+
+def type_of_class(cls: type) -> Scalar | None:
+    """The scalar type that a Python class converts to."""
+    return _PYTHON.get(cls) or scalar_of_class(cls)
 
 
 def value_type(ctx: Context, value: Value, node: ast.expr) -> Scalar | Vector:
     """The type of values that an annotation names; refuses anything else, and types that only memory has."""
     found = value.value if isinstance(value, Object) else None
-    scalar = TYPES.get(found) if isinstance(found, type) else None
+    scalar = type_of_class(found) if isinstance(found, type) else None
     if scalar is not None and scalar.name not in SMALL:
         return scalar
     vector = vectors.type_of_class(found)
@@ -48,7 +49,8 @@ def _dtype_of(value: Value) -> np.dtype[Any] | None:
     """The dtype that a name, a type or a dtype stands for."""
     found = value.value if isinstance(value, Object) else None
     if isinstance(found, type) and issubclass(found, np.generic) and found not in NUMPY_TYPES:
-        return None
+        scalar = scalar_of_class(found)
+        return None if scalar is None else scalar.dtype
     try:
         return np.dtype(found) if isinstance(found, (str, type, np.dtype)) else None
     except TypeError:
@@ -59,9 +61,9 @@ def scalar_dtype(value: Value) -> Scalar | None:
     """The scalar type that a type, a dtype or its name stands for; Python's own types are 32 bits wide."""
     found = value.value if isinstance(value, Object) else None
     if isinstance(found, type):
-        return TYPES.get(found)
+        return type_of_class(found)
     dtype = _dtype_of(value)
-    return None if dtype is None else TYPES.get(dtype.type)
+    return None if dtype is None else type_of_class(dtype.type)
 
 
 def type_object(kind: Type) -> Object:

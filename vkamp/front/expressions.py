@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal, NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, convert, counters, habits, objects, references, vectors
+from vkamp.front import advice, complexes, convert, counters, habits, objects, references, vectors
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.convert import SYMBOL, is_zero
 from vkamp.front.counters import Counter
@@ -27,11 +27,12 @@ from vkamp.front.values import (
     Object,
     TupleValue,
     Value,
+    complex_constant,
     objects_of_any,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, Vector
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, is_object
 from vkamp.lang.power import integer_power
 
 # -- literals and names --------------------------------------------------------------------------------------------
@@ -44,9 +45,10 @@ def _constant(ctx: Context, node: ast.Constant) -> Value:
         return Constant(value)
     if isinstance(value, str):
         return Object(value)
+    if isinstance(value, complex):
+        return complex_constant(ctx.span(node), value)
     refused: dict[type, tuple[str, str]] = {
         bytes: ("bytes", "use numbers"),
-        complex: ("complex numbers", "use two numbers, or a float2"),
         type(None): ("`None`", "use a number that means the same, such as -1, or a bool variable"),
         type(...): ("`...`", "write one subscript per dimension"),
     }
@@ -71,6 +73,9 @@ def _name(ctx: Context, node: ast.Name) -> Value:
 
 def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
     name = node.id
+    if slot is None and name in ctx.ended:
+        scope = Note(ctx.ended[name], "the scope begins here")
+        ctx.fail("VKA412", node, notes=(scope,), name=name, scope="tile_scope")
     help_text = f"assign it on the other paths too, or before: `{name} = ...`"
     if slot is None:
         help_text = f"assign it before: `{name} = ...`"
@@ -124,7 +129,7 @@ def binary(
     joined = _join_tuples(op, left, right)
     if joined is not None:
         return joined
-    found = vectors.binary(ctx, op, left, right, node, (left_node, right_node))
+    found = complexes.binary(ctx, op, left, right, node, (left_node, right_node))
     if found is not None:
         return found
     a = convert.number(ctx, left, left_node)
@@ -538,7 +543,7 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
         assert isinstance(then, Element) and isinstance(orelse, Element)
         return references.choose(ctx, test, (then, orelse), (then_block, else_block), span)
     a, b, weak, doubles = _meet(ctx, then, orelse, node)
-    objects = objects_of_any(then, orelse) if isinstance(a.type, Vector) else None
+    objects = objects_of_any(then, orelse) if is_object(a.type) else None
     if not then_block and not else_block:
         return replace(_select(span, test, a, b, weak, doubles), objects=objects)
     variable = ctx.new_variable("chosen", a.type, span, temporary=True)
@@ -615,7 +620,7 @@ def _select_tuple(
             items.append(references.choose(ctx, test, (one, other), ([], []), ctx.span(node)))
             continue
         chosen = _select(ctx.span(node), test, *_meet(ctx, one, other, node))
-        if then.kind != "tuple" or isinstance(chosen.expr.type, Vector):
+        if then.kind != "tuple" or is_object(chosen.expr.type):
             chosen = replace(chosen, objects=objects_of_any(one, other))
         items.append(chosen)
     return TupleValue(tuple(items), then.kind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -17,13 +17,17 @@ from vkamp.errors import CompileError, Span
 from vkamp.front import advice, convert, references, sharing
 from vkamp.front.argument_packing import ArgumentPacking, is_weak_float, pack, pack_captured, specialise
 from vkamp.front.context import Context, Frame, Instance, Module, NeedsElementsError, Slot
+from vkamp.front.doubles import without_unread
+from vkamp.front.library import is_of_package, library_caller
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of
-from vkamp.front.returns import unify_returns
+from vkamp.front.parameters import head_of
+from vkamp.front.returns import returned_arrays, unify_returns
 from vkamp.front.scopes import assigned_once, bound_names
 from vkamp.front.signature import counters_of, local_names, loop_counters
 from vkamp.front.source import LAMBDA, Source, source_of
 from vkamp.front.values import (
+    ArrayRef,
     BoundFunction,
     Closure,
     Constant,
@@ -311,7 +315,12 @@ def _emit_call(ctx: Context, instance: Instance, packing: ArgumentPacking, node:
         results.append(variable)
         ctx.changed_by_calls.add((variable.name, span.line, span.column))
         later.append(ir.Assign(span, place, ir.Load(span, place.type, ir.Local(span, place.type, variable))))
-    ctx.emit(ir.Call(span, instance.name, tuple(packing.args), tuple(results)))
+    arrays = {v: ctx.new_variable(v.name, v.type, span, "private", temporary=True) for v in instance.arrays}
+    for variable in arrays.values():
+        ctx.emit(ir.Declare(span, variable))
+    own_arrays = [ir.Local(span, v.type, v) for v in arrays.values()]
+    if results or own_arrays or instance.result is None or not _does_nothing(ctx.module, instance.name):
+        ctx.emit(ir.Call(span, instance.name, (*packing.args, *own_arrays), tuple(results)))
     later += _returned_copies(ctx, instance, packing, node)
     for statement in later:
         ctx.emit(statement)
@@ -319,7 +328,22 @@ def _emit_call(ctx: Context, instance: Instance, packing: ArgumentPacking, node:
     if instance.result is None:
         return NoValue()
     leaves = iter(zip(results[:own], _objects_of_results(ctx, instance, packing, results[:own]), strict=True))
-    return _rebuild(instance, instance.result, leaves, packing, span)
+    return _rebuild(instance, _with_arrays(instance.result, arrays, span), leaves, packing, span)
+
+
+def _with_arrays(shape: Value, arrays: Mapping[ir.Variable, ir.Variable], span: Span) -> Value:
+    """The shape of a function's result with the arrays of a call."""
+    if isinstance(shape, TupleValue):
+        return shape.of([_with_arrays(i, arrays, span) for i in shape.items])
+    if isinstance(shape, ArrayRef) and isinstance(shape.place, ir.Local) and shape.place.variable in arrays:
+        return ArrayRef(replace(shape.place, variable=arrays[shape.place.variable], span=span))
+    return shape
+
+
+def _does_nothing(module: Module, name: str) -> bool:
+    """Whether a function has no statements, as one that returns the array that it was given."""
+    function = next(f for f in module.functions if f.name == name)
+    return all(isinstance(s, ir.Return) and not s.values for s in function.body)
 
 
 def _objects_of_results(
@@ -373,6 +397,8 @@ def _rebuild(
     """The result in the shape that the function returns, over the call's result variables."""
     if isinstance(shape, TupleValue):
         return shape.of([_rebuild(instance, i, leaves, packing, span) for i in shape.items])
+    if isinstance(shape, ArrayRef):
+        return replace(shape, place=_outside(shape.place, instance, packing))
     if isinstance(shape, Returned):
         parts = [ir.Load(span, INT32, ir.Local(span, INT32, next(leaves)[0])) for _ in place_parts(shape.place)]
         return Element(_outside(with_place_parts(shape.place, iter(parts)), instance, packing))
@@ -411,8 +437,15 @@ def _bind_arguments(
         bound = signature.bind(*positional, **named)
     except TypeError:
         reason = _misfit(signature, len(positional), list(named))
-        definition = f"{callee.name}{_written(signature)}"
-        ctx.fail("VKA222", node, name=callee.name, reason=reason, definition=definition)
+        where, name, advised = ctx.span(node), callee.name, f"call it as `{callee.name}{_written(signature)}`"
+        if is_of_package(where.file) and not is_of_package(callee.outer.__code__.co_filename):
+            # The program's function is what does not fit.
+            where, count = head_of(callee.source()), len(positional) + len(named)
+            own = callee.outer.__name__
+            own = "lambda" if own == LAMBDA else own
+            name = f"{own}`, which `{library_caller() or ctx.source.name}` calls as `{ctx.text(node)}"
+            advised = f"define it with {count} parameter{'s' * (count != 1)}"
+        ctx.fail("VKA222", where, name=name, reason=reason, advice=advised)
     out: dict[str, Value] = {}
     nodes: dict[str, ast.expr] = {}
     static: set[str] = set()
@@ -518,13 +551,40 @@ def _lower_function(ctx: Context, function: _Callee, packing: ArgumentPacking, n
         changed, body = _with_changes(callee, source, returned.body)
     finally:
         ctx.module.stack.pop()
+    body = without_unread(callee, body)
     types = (*returned.types, *(callee.type_of(p) for p in changed))
-    lowered = ir.Function(name, function.name, params, types, tuple(callee.variables), body, definition)
+    arrays = tuple(returned_arrays(returned.result))
+    variables = tuple(v for v in callee.variables if v not in arrays)
+    body = _with_outer_arrays(body, arrays)
+    params += tuple(_outer_array(v) for v in arrays)
+    lowered = ir.Function(name, function.name, params, types, variables, body, definition)
     ctx.module.functions.append(lowered)
     effects = sharing.check(callee, body, returned.starts, by_value=function.by_value)
     origins = _with_origins(callee, returned.origins, effects.origins)
     numbers = tuple(callee.roots[p] for p in changed)
-    return Instance(name, returned.result, returned.types, numbers, dict(callee.roots), origins, effects.vectors)
+    roots = dict(callee.roots)
+    return Instance(name, returned.result, returned.types, numbers, roots, origins, effects.vectors, arrays)
+
+
+def _outer_array(variable: ir.Variable) -> ir.Variable:
+    return replace(variable, storage="parameter")
+
+
+def _with_outer_arrays(body: ir.Block, arrays: tuple[ir.Variable, ...]) -> ir.Block:
+    """The body of a function with arrays that its caller declares."""
+    if not arrays:
+        return body
+
+    def undeclared(block: ir.Block) -> ir.Block:
+        kept = (s for s in block if not (isinstance(s, ir.Declare) and s.variable in arrays))
+        return tuple(ir.map_blocks(s, undeclared) for s in kept)
+
+    def change(node: ir.Node) -> ir.Node:
+        if isinstance(node, ir.Local) and node.variable in arrays:
+            return replace(node, variable=_outer_array(node.variable))
+        return node
+
+    return ir.map_block(undeclared(body), change)
 
 
 def _with_origins(

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from inspect import getattr_static
 from types import FunctionType
 from typing import Any, Literal
 
 from vkamp.front.signature import read_name
 
-#: Where a name stands: in the kernel, in a device function, or as the attribute of a module or namespace.
-Place = tuple[Literal["kernel"], None] | tuple[Literal["function"], FunctionType] | tuple[Literal["attribute"], Any]
+#: Where a name is defined: in the kernel, a device function, a module or namespace, or a class.
+Place = (
+    tuple[Literal["kernel"], None]
+    | tuple[Literal["function"], FunctionType]
+    | tuple[Literal["attribute"], Any]
+    | tuple[Literal["class"], type]
+)
+
+_MISSING = object()
+_PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,13 @@ class Guard:
     value: Any
     #: ``None``: where another process does not find it.
     place: Place | None = None
+
+    @property
+    def is_of_package(self) -> bool:
+        """Whether the name is defined in vkamp itself, whose names keep their values: launches need not read it."""
+        owner = None if self.place is None else self.place[1]
+        module = getattr(owner, "__module__", None) or getattr(owner, "__name__", None)
+        return str(module).partition(".")[0] == _PACKAGE
 
     def holds(self, kernel: FunctionType) -> bool:
         """Whether the name still stands for the same value."""
@@ -42,7 +58,27 @@ def guard_of(name: str, place: Place, value: Any) -> Guard:
     if place[0] == "attribute":
         owner = place[1]
         return Guard(name, lambda _: getattr(owner, name, None), value, place)
+    if place[0] == "class":
+        cls = place[1]
+        return Guard(name, lambda _: getattr_static(cls, name, None), value, place)
     return Guard(name, _kernel_reader(name) if place[0] == "kernel" else _reader(place[1], name), value, place)
+
+
+def different(guards: Iterable[Guard]) -> tuple[Guard, ...]:
+    """Guards of which no two read the same: a launch reads all of them."""
+    found: dict[Any, Guard] = {}
+    for guard in guards:
+        found.setdefault(_what_is_read(guard), guard)
+    return tuple(found.values())
+
+
+def _what_is_read(guard: Guard) -> Any:
+    if guard.place is None:
+        return id(guard)
+    owner: Any = guard.place[1]
+    if isinstance(owner, FunctionType) and guard.name in owner.__globals__:
+        owner = owner if guard.name in owner.__code__.co_freevars else owner.__globals__
+    return guard.place[0], guard.name, id(owner), id(guard.value)
 
 
 def _kernel_reader(name: str) -> Callable[[FunctionType], Any]:
@@ -57,4 +93,14 @@ def _kernel_reader(name: str) -> Callable[[FunctionType], Any]:
 
 def _reader(function: FunctionType, name: str) -> Callable[[FunctionType], Any]:
     """Reads a name of a device function."""
-    return lambda _: _kernel_reader(name)(function)
+    read = _kernel_reader(name)
+    if name in function.__code__.co_freevars:
+        return lambda _: read(function)
+    known = function.__globals__
+
+    def of_module(_: FunctionType) -> Any:
+        # Every launch reads all of them.
+        value = known.get(name, _MISSING)
+        return read(function) if value is _MISSING else value
+
+    return of_module

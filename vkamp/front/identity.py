@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from vkamp.front.operators import is_plain
+from vkamp.front.signature import is_numpy_number
 from vkamp.front.source import LAMBDA, digest_of_code, source_of_code
 from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
+from vkamp.lang.structs import struct_fields
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 from vkamp.lang.target import TargetFeature, TargetTraits
 
@@ -28,13 +30,13 @@ def describe(value: Any) -> str | None:
         return f"{value}"
     if kind is float:
         return f"float {value.hex()}"
-    if isinstance(value, (np.number, np.bool_)):
-        return f"{value.dtype.str} {value.tobytes().hex()}"
+    if is_numpy_number(value):
+        return f"{value.dtype.name} {value.tobytes().hex()}"
     if kind is tuple:
         items = [describe(item) for item in value]
         return None if None in items else f"({', '.join(map(str, items))})"
     if isinstance(value, np.dtype):
-        return f"dtype {value.str}" if value.names is None and value.subdtype is None else None
+        return f"dtype {value.name} {value.byteorder}" if value.names is None and value.subdtype is None else None
     if isinstance(value, ModuleType):
         return f"module {value.__name__}" if sys.modules.get(value.__name__) is value else None
     if isinstance(value, _NAMED):
@@ -43,9 +45,37 @@ def describe(value: Any) -> str | None:
         return _function(value)
     if is_plain(value):
         return _function(value)
+    if isinstance(value, type) and struct_fields(value) is not None:
+        return describe_class(value)
     if isinstance(value, (type, FunctionType, BuiltinFunctionType, np.ufunc)):
         return _of_a_library(value)
     return None
+
+
+def describe_class(cls: type) -> str | None:
+    """A class of objects or structs that are handed over: its name, and all that a kernel can find in it."""
+    words = [f"{cls.__module__}.{cls.__qualname__}"]
+    for field in struct_fields(cls) or ():
+        inner = field.dtype.base.type
+        described = describe(inner) if field.dtype.base.names is not None and inner is not np.void else ""
+        if described is None:
+            return None
+        words.append(f"{field.name} {field.dtype.descr} {described} {describe(field.default)}")
+    for base in cls.__mro__[:-1]:
+        for name, value in vars(base).items():
+            method = value.fget if isinstance(value, property) else value
+            method = method.__func__ if isinstance(method, staticmethod) else method
+            known = isinstance(method, DeviceFunction) or is_plain(method)
+            described = describe(method) if known else (describe(value) or type(value).__qualname__)
+            if described is None:
+                return None
+            words.append(f"{name} {type(value).__name__} {described}")
+    return "\n".join(words)
+
+
+def classes_of_struct(value: Any) -> list[type]:
+    """Of the class of a struct: itself, and the class of its values in Python."""
+    return [] if struct_fields(value) is None else [value, np.dtype(value).type]
 
 
 def namespace_of(value: Any) -> Any:

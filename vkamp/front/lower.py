@@ -11,10 +11,12 @@ import numpy as np
 import vkamp.front.statements  # noqa: F401 -- registers the handlers of syntax
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice, references, sharing, varying
+from vkamp.front.array_vectors import without_array_vectors
 from vkamp.front.context import Context, Frame, Module, Slot
 from vkamp.front.convert import NeededAsConstantError
 from vkamp.front.counters import CopiesNeededError
-from vkamp.front.guards import Guard
+from vkamp.front.doubles import without_unread
+from vkamp.front.guards import Guard, different
 from vkamp.front.names import bind_argument, outside_lookup, wrap
 from vkamp.front.parameters import head_of
 from vkamp.front.scopes import assigned_once
@@ -29,6 +31,7 @@ from vkamp.front.signature import (
     loop_counters,
 )
 from vkamp.front.source import Source, source_of
+from vkamp.front.tile_scopes import without_scopes
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
 from vkamp.lang.target import ASSUMED, SUBGROUP_SIZE
@@ -75,7 +78,7 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
             continue
         except RecursionError:
             raise diagnostic("VKA118", head_of(source_of(request.function))) from None
-        return Lowered(kernel, tuple(module.guards), {n: module.constant_values[n] for n in needed})
+        return Lowered(kernel, different(module.guards), {n: module.constant_values[n] for n in needed})
 
 
 def _lower(request: Request, module: Module) -> ir.Kernel:
@@ -95,9 +98,10 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     module.stack.append(Frame(function, None, (function,), source.name))
     ctx.statements(source.node.body)
     sharing.check(ctx, tuple(ctx.block))
+    block = without_unread(ctx, tuple(ctx.block))
     variables = (*module.prologue_variables, *ctx.variables)
-    body = ir.Function("main", source.name, (), (), variables, (*module.prologue, *ctx.block), definition)
-    return ir.Kernel(
+    body = ir.Function("main", source.name, (), (), variables, (*module.prologue, *block), definition)
+    kernel = ir.Kernel(
         name=source.name,
         rank=request.rank,
         tile=request.tile,
@@ -116,6 +120,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
         subgroup_size=_subgroup_size(module),
         full_subgroups=request.subgroup is not None,
     )
+    return without_array_vectors(without_scopes(kernel))
 
 
 def _subgroup_size(module: Module) -> int | None:

@@ -30,7 +30,9 @@ from vkamp.front.signature import (
     TupleType,
     VectorType,
     in_double,
+    is_complex,
     is_number,
+    is_numpy_number,
     plain_number,
     read_name,
 )
@@ -48,10 +50,11 @@ from vkamp.front.values import (
     Object,
     TupleValue,
     Value,
+    complex_constant,
     of_launch,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import FLOAT64, INT32, SCALARS, SMALL, Array, Struct, Vector, promoted, scalar_fields
+from vkamp.ir.types import COMPLEX, FLOAT64, INT32, NUMBERS, Array, Struct, Vector, is_object, promoted, scalar_fields
 from vkamp.lang.device import MathNamespace
 from vkamp.lang.subgroups import SubgroupNamespace
 from vkamp.lang.target import TargetTraits
@@ -59,16 +62,17 @@ from vkamp.lang.target import TargetTraits
 
 def constant_value(value: Any, span: Span) -> Value | None:
     """A Python number as a compile-time value; a numpy scalar keeps its type, but for a float64 or int64."""
+    if is_complex(value):
+        made = complex_constant(span, complex(value), COMPLEX.get(type(value).__name__, COMPLEX["complex64"]))
+        return made if type(value) is complex else Number(made.expr)
     value = plain_number(value)
     if isinstance(value, (bool, np.bool_)):
         return Constant(bool(value))
-    if isinstance(value, np.number):
-        kind = SCALARS.get(value.dtype.name)
-        if value.dtype.name in SMALL:
-            kind = promoted(SMALL[value.dtype.name])
+    if is_numpy_number(value):
+        kind = NUMBERS.get(value.dtype.name)
         if kind is None:
             raise advice.refused_dtype(value.dtype, span, value.dtype.name)
-        return Number(ir.Const(span, kind, value.item()))
+        return Number(ir.Const(span, promoted(kind), value.item()))
     if isinstance(value, (int, float)):
         return Constant(value)
     return None
@@ -76,7 +80,7 @@ def constant_value(value: Any, span: Span) -> Value | None:
 
 def wrap(value: Any, span: Span) -> Value:
     """Any Python object that the source names."""
-    found = constant_value(value, span) if is_number(value) else None
+    found = constant_value(value, span) if is_number(value) or is_complex(value) else None
     if found is not None:
         return found
     parts = parts_of(value)
@@ -88,7 +92,7 @@ def wrap(value: Any, span: Span) -> Value:
 def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value:
     """Declares a parameter or capture of the kernel and gives the value that its name stands for."""
     if isinstance(kind, BufferType):
-        param = ir.BufferParam(name, kind.element, kind.rank, kind.readonly, kind.dense, kind.storage, span)
+        param = ir.BufferParam(name, kind.element, kind.rank, kind.readonly, kind.dense, kind.storage, span, kind.unit)
         module.buffers[name] = param
         return BufferRef(param)
     if isinstance(kind, ScalarType):
@@ -101,7 +105,8 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         return TupleValue(tuple(items), kind.kind)
     if isinstance(kind, VectorType):
         parts = tuple(_scalar(module, f"{name}_{n}", ScalarType(kind.type.element), span) for n in kind.type.letters)
-        return Number(ir.Construct(span, kind.type, parts), objects=of_launch(name, kind.type, span))
+        objects = of_launch(name, kind.type, span) if is_object(kind.type) else None
+        return Number(ir.Construct(span, kind.type, parts), objects=objects)
     if isinstance(kind, StructType):
         return _bind_struct(module, name, kind.type, span)
     if isinstance(kind, ConstantType):

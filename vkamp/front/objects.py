@@ -15,7 +15,7 @@ import numpy as np
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
 from vkamp.front.functions import call_function
-from vkamp.front.guards import Guard
+from vkamp.front.guards import guard_of
 from vkamp.front.names import assemble, bind_argument, constant_value, member_at, wrap
 from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, StructType, TupleType
 from vkamp.front.values import BoundFunction, Element, Functor, TupleValue, Value
@@ -97,9 +97,9 @@ def class_attribute(ctx: Context, owner: Value, name: str, node: ast.Attribute) 
     """What the class of an object has under a name: a method, a property, a static method, a constant."""
     cls = _class_of(owner)
     found = inspect.getattr_static(cls, name, _MISSING)
-    if found is _MISSING:
+    if cls is None or found is _MISSING:
         return None
-    ctx.module.guards.append(Guard(name, lambda _: inspect.getattr_static(cls, name, None), found))
+    ctx.module.guards.append(guard_of(name, ("class", cls), found))
     if isinstance(found, DeviceFunction):
         return BoundFunction(found, owner)
     if isinstance(found, staticmethod):
@@ -179,7 +179,7 @@ def _operate(ctx: Context, method: str, owner: _Operand, other: _Operand | None,
     ast.copy_location(call, node)
     ast.copy_location(call.func, node)
     function = inspect.getattr_static(cls, method)
-    ctx.module.guards.append(Guard(method, lambda _: inspect.getattr_static(cls, method, None), function))
+    ctx.module.guards.append(guard_of(method, ("class", cls), function))
     return call_function(ctx, function, call, owner, () if other is None else (other,))
 
 
@@ -219,10 +219,10 @@ def arguments_by_name(ctx: Context, node: ast.Call, name: str, names: Sequence[s
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             ctx.refuse(arg)
-    definition = f"{name}({', '.join(names)})"
+    advised = f"call it as `{name}({', '.join(names)})`"
     if len(node.args) > len(names):
         reason = f"{len(node.args)} by position, and it takes {len(names)}"
-        ctx.fail("VKA222", node, name=name, reason=reason, definition=definition)
+        ctx.fail("VKA222", node, name=name, reason=reason, advice=advised)
     given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         reason = ""
@@ -234,7 +234,7 @@ def arguments_by_name(ctx: Context, node: ast.Call, name: str, names: Sequence[s
         elif keyword.arg in given:
             reason = f"`{keyword.arg}` is given twice"
         if reason:
-            ctx.fail("VKA222", keyword, name=name, reason=reason, definition=definition)
+            ctx.fail("VKA222", keyword, name=name, reason=reason, advice=advised)
         given[keyword.arg] = keyword.value
     return given
 

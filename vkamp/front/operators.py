@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vkamp.front import functors
-from vkamp.front.signature import ArgType, OperatorType, free_names, is_number, read_name
+from vkamp.front.signature import ArgType, OperatorType, free_names, is_complex, is_number, read_name
 from vkamp.front.source import CodeKey
 from vkamp.lang.container import Container
 from vkamp.lang.device import MARK, MathFunction, MathNamespace, MathTuple
@@ -116,7 +116,8 @@ def _values_of_parameters(value: Any, function: FunctionType) -> dict[str, Any]:
 
 def is_object(value: Any) -> bool:
     """Whether a launch hands over an object wherever its name is from."""
-    return isinstance(value, (Container, ShortVector, index, extent, np.void)) or functors.is_functor(value)
+    known = isinstance(value, (Container, ShortVector, index, extent, np.void)) or is_complex(value)
+    return known or functors.is_functor(value)
 
 
 def is_value(value: Any) -> bool:

@@ -55,7 +55,9 @@ class _Uses:
             return _join(self.block(node.body, env), self.block(node.orelse, env))
         if isinstance(node, (ast.For, ast.While)):
             return self.loop(node, env)
-        if isinstance(node, (ast.Match, ast.Try, ast.With, ast.FunctionDef)):
+        if isinstance(node, ast.With):
+            return self.block(node.body, env)
+        if isinstance(node, (ast.Match, ast.Try, ast.FunctionDef)):
             # What these bind and read is not followed.
             self.several |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
             return env

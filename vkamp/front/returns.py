@@ -13,6 +13,7 @@ from vkamp.front import convert, references
 from vkamp.front.context import Context, NeedsElementsError
 from vkamp.front.source import Source
 from vkamp.front.values import (
+    ArrayRef,
     Constant,
     Element,
     Number,
@@ -36,13 +37,31 @@ def flatten(ctx: Context, value: Value, node: ast.expr) -> list[ir.Expr]:
         return [vector]
     if isinstance(value, (Constant, Number, Element)):
         return [convert.natural(ctx, convert.number(ctx, value, node), node)]
+    if is_whole_array(value):
+        return []
     ctx.fail("VKA212", node, text=ctx.text(node), what=ctx.describe(value))
+
+
+def is_whole_array(value: Value) -> bool:
+    """Whether a value is a private array, which functions return by reference; no part of one."""
+    if not isinstance(value, ArrayRef) or value.prefix or not isinstance(value.place, ir.Local):
+        return False
+    return value.place.variable.storage in ("private", "parameter")
+
+
+def returned_arrays(value: Value | None) -> list[ir.Variable]:
+    """The private arrays of a function that its result consists of: the caller declares them."""
+    if isinstance(value, TupleValue):
+        return list(dict.fromkeys(array for item in value.items for array in returned_arrays(item)))
+    if not isinstance(value, ArrayRef) or not isinstance(value.place, ir.Local):
+        return []
+    return [value.place.variable] if value.place.variable.storage == "private" else []
 
 
 def _shape(value: Value) -> Any:
     if isinstance(value, TupleValue):
         return (value.kind, tuple(_shape(i) for i in value.items))
-    return None
+    return value.place if isinstance(value, ArrayRef) else None
 
 
 @dataclass(frozen=True)
@@ -133,6 +152,8 @@ def _result(callee: Context, values: list[ir.Expr], kind: Type) -> _Result:
 def _reshaped(shape: Value, places: Iterator[ir.Place | None]) -> Value:
     if isinstance(shape, TupleValue):
         return shape.of([_reshaped(i, places) for i in shape.items])
+    if isinstance(shape, ArrayRef):
+        return shape
     place = next(places)
     return shape if place is None else Returned(place)
 

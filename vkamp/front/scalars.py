@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from vkamp.errors import Span
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
 from vkamp.front.values import Constant, Element, Number, Value
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT32, SMALL, UINT32, UINT64, Scalar, promoted
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT32, UINT32, UINT64, Scalar, promoted
 
 METHODS = ("view", "astype", "bit_count", "copy")
 
@@ -38,17 +39,25 @@ def view(ctx: Context, value: Value, kind: Scalar, node: ast.expr, part: ast.exp
     expr = convert.natural(ctx, found, part)
     if old == kind:
         return Number(expr)
-    if old == FLOAT16:
-        bits = ir.Builtin(span, UINT32, "half_as_bits", (expr,))
-        return Number(convert.cast(convert.cast(bits, kind, span), INT32, span))
-    if kind == FLOAT16:
-        whole = ir.Builtin(span, FLOAT32, "bits_as_half", (convert.cast(expr, UINT32, span),))
-        return Number(convert.cast(whole, FLOAT16, span))
-    if kind.name in SMALL:
-        return Number(convert.cast(convert.cast(expr, kind, span), promoted(kind), span))
+    if kind.bits < 32:
+        return Number(_narrow_bits(expr, old, kind, span))
     if isinstance(expr, ir.Const) and FLOAT32 not in (old, kind) and old.is_integer and kind.is_integer:
         return Number(convert.cast(expr, kind, span))
     return Number(ir.Builtin(span, kind, f"as{kind.kind}", (expr,)))
+
+
+def _narrow_bits(expr: ir.Expr, old: Scalar, kind: Scalar, span: Span) -> ir.Expr:
+    """The bits of a number of 8 or 16 bits as another; a float that only memory has is the upper half of a float32."""
+    if old == FLOAT16:
+        expr = ir.Builtin(span, UINT32, "half_as_bits", (expr,))
+    elif old.is_narrow_float:
+        expr = ir.Binary(span, UINT32, "shr", ir.Builtin(span, UINT32, "asuint", (expr,)), ir.Const(span, INT32, 16))
+    if not kind.is_narrow_float:
+        return convert.cast(convert.cast(expr, kind, span), promoted(kind), span)
+    expr = convert.cast(expr, UINT32, span)
+    if kind == FLOAT16:
+        return convert.cast(ir.Builtin(span, FLOAT32, "bits_as_half", (expr,)), FLOAT16, span)
+    return ir.Builtin(span, FLOAT32, "asfloat", (ir.Binary(span, UINT32, "shl", expr, ir.Const(span, INT32, 16)),))
 
 
 def bit_count(ctx: Context, value: Value, node: ast.expr, part: ast.expr) -> Value:

@@ -20,7 +20,7 @@ from vkamp.errors import Note, Span
 from vkamp.front.context import Context, Module, VectorEffects
 from vkamp.front.values import Element, TupleValue, Value, of_launch
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import INT32, Array, Scalar, Struct, Vector
+from vkamp.ir.types import INT32, Array, Scalar, Struct, is_object
 
 #: What a function changes: any memory, as others may at a barrier; private arrays of its callers.
 EVERYTHING: Final = "everything"
@@ -180,7 +180,7 @@ def _needs_check(ctx: Context, body: ir.Block) -> bool:
         return True
     if any(objects is not None for leaves in ctx.returned.values() for objects in leaves):
         return True
-    vectors = {p.name for p in ctx.parameters if isinstance(p.type, Vector) or p.name in ctx.index_parameters}
+    vectors = {p.name for p in ctx.parameters if is_object(p.type) or p.name in ctx.index_parameters}
     return bool(vectors & changed_locals(body))
 
 
@@ -213,7 +213,7 @@ class _Checker:
         }  # fmt: skip
 
     def run(self, body: ir.Block) -> None:
-        parameters = [p for p in self.ctx.parameters if isinstance(p.type, Vector) or self._is_index(p)]
+        parameters = [p for p in self.ctx.parameters if is_object(p.type) or self._is_index(p)]
         start = _State(
             frozenset((p.name, (), _of_caller(p.name), ()) for p in parameters),
             copied=frozenset((p.name, p.span) for p in parameters),

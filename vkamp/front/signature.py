@@ -15,7 +15,7 @@ import numpy as np
 
 from vkamp.front import scopes
 from vkamp.front.source import CodeKey, source_of_code
-from vkamp.ir.types import Scalar, Struct, Type, Vector
+from vkamp.ir.types import Scalar, Struct, Type, Vector, scalar_of_class
 from vkamp.lang.target import PREFIX
 
 
@@ -28,6 +28,7 @@ class BufferType:
     readonly: bool
     dense: bool
     storage: int
+    unit: bool = False
 
 
 @dataclass(frozen=True)
@@ -347,9 +348,22 @@ def argument_of(name: str) -> str:
 
 def is_number(value: Any) -> bool:
     """Whether a Python object is a number that a kernel can take by value."""
-    return isinstance(value, (bool, int, float, np.bool_, np.number)) and not isinstance(
-        value, (complex, np.complexfloating)
-    )
+    if isinstance(value, np.generic):
+        return is_numpy_number(value)
+    return isinstance(value, (bool, int, float))
+
+
+def is_complex(value: Any) -> bool:
+    """Whether a Python object is a complex number that a kernel can take by value."""
+    return type(value) in (complex, np.complex64, np.complex128)
+
+
+def is_numpy_number(value: Any) -> bool:
+    """Whether a Python object is a real number or truth value of numpy's, or of a type that extends numpy."""
+    kind = type(value)
+    if issubclass(kind, (np.bool_, np.number)):
+        return not issubclass(kind, np.complexfloating)
+    return scalar_of_class(kind) is not None
 
 
 #: Beyond these a float32 or int32 could not hold what a weak number stands for.

@@ -21,6 +21,7 @@ from vkamp.front.matching import as_branches
 from vkamp.front.returns import flatten
 from vkamp.front.sequences import Sequence, items_of, listed, range_type, try_sequence
 from vkamp.front.values import (
+    ArrayRef,
     BoundFunction,
     Closure,
     Constant,
@@ -545,4 +546,6 @@ def _leaf_objects(ctx: Context, value: Value, *, in_index: bool) -> list[tuple[i
     if isinstance(value, TupleValue):
         inside = value.kind != "tuple"
         return [leaf for item in value.items for leaf in _leaf_objects(ctx, item, in_index=inside)]
+    if isinstance(value, ArrayRef):
+        return []
     return [objects_of(value) if in_index or ctx.vector_of(value) is not None else None]

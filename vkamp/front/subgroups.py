@@ -23,6 +23,7 @@ from vkamp.ir.types import (
     SCALARS,
     UINT32,
     VECTORS,
+    Complex,
     Scalar,
     Struct,
     Type,
@@ -99,7 +100,7 @@ def _scalar(ctx: Context, row: SubgroupRow, value: ir.Expr, others: list[ir.Expr
 def _vector(ctx: Context, row: SubgroupRow, vector: ir.Expr, others: list[ir.Expr], node: ast.Call) -> ir.Expr:
     kind, span = vector.type, ctx.span(node)
     assert isinstance(kind, Vector)
-    if kind.element.name not in row.types:
+    if kind.element.name not in row.types or (isinstance(kind, Complex) and not (row.moves or row.is_sum)):
         _refused_value(ctx, row, node.args[0], kind)
     whole = ctx.stable(vector, "vector")
     parts = (ir.Swizzle(span, kind.element, whole, letter) for letter in kind.letters)

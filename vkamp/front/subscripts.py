@@ -32,7 +32,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector, int_range
+from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector, int_range, is_object
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
         doubles = [convert.double_of(i, ctx.span(node)) for i in items if isinstance(i, (Constant, Number))]
         known = [d for d in doubles if d is not None]
         double = _choice(ctx.span(node), index, known, 0) if len(known) == len(items) else None
-    objects = objects_of_any(*items) if in_index or isinstance(exprs[0].type, Vector) else None
+    objects = objects_of_any(*items) if in_index or is_object(exprs[0].type) else None
     return Number(_choice(ctx.span(node), index, exprs, 0), double=double, objects=objects)
 
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from vkamp.errors import Span
 from vkamp.front.signature import FunctorType
 from vkamp.front.source import Source
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array, Scalar, Type, promoted
+from vkamp.ir.types import COMPLEX, Array, Scalar, Type, Vector, promoted
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,23 @@ class Element(Value):
     """A place that holds a scalar, a short vector or a struct and is loaded where its value is needed."""
 
     place: ir.Place
+
+
+@dataclass(frozen=True)
+class ComplexConstant(Number):
+    """A complex number of Python that is known at compile time."""
+
+    value: complex = 0j
+
+
+def complex_constant(span: Span, value: complex, kind: Vector = COMPLEX["complex64"]) -> ComplexConstant:
+    """A complex number of Python."""
+    element = kind.element
+    with np.errstate(over="ignore"):
+        parts = (element.dtype.type(part).item() for part in (value.real, value.imag))
+    return ComplexConstant(
+        ir.Construct(span, kind, tuple(ir.Const(span, element, part) for part in parts)), weak=True, value=value
+    )
 
 
 def objects_of(value: Value) -> tuple[ir.Local, ...] | None:

@@ -8,15 +8,19 @@ C++ AMP's model: docs/conformance.md, section 14.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from operator import add, mul, sub, truediv
 from typing import Any, NoReturn
+
+import numpy as np
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
 from vkamp.front.counters import Counter
-from vkamp.front.values import Constant, Element, FieldMethod, Number, Value
+from vkamp.front.values import ComplexConstant, Constant, Element, FieldMethod, Number, Value, complex_constant
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import BOOL, VECTOR_LETTERS, VECTORS, Vector
+from vkamp.ir.types import BOOL, COMPLEX, FLOAT64, VECTOR_LETTERS, VECTORS, Complex, Vector
 from vkamp.lang.vectors import ShortVector, letters_of
 
 _OPERATORS: dict[type[ast.operator], tuple[str, Any]] = {
@@ -28,10 +32,10 @@ _OF_FLOATS = ("add", "sub", "mul", "div")
 
 
 def type_of_class(target: Any) -> Vector | None:
-    """The type that a class like ``amp.float3`` stands for."""
-    if isinstance(target, type) and issubclass(target, ShortVector):
+    """The type that a class like ``amp.float3`` or ``amp.complex64`` stands for."""
+    if isinstance(target, type) and issubclass(target, (ShortVector, np.complexfloating)):
         return VECTORS.get(target.__name__)
-    return None
+    return COMPLEX["complex64"] if target is complex else None
 
 
 # -- components ----------------------------------------------------------------------------------------------------
@@ -41,9 +45,13 @@ def attribute(ctx: Context, owner: Value, kind: Vector, name: str, node: ast.Att
     """``v.x``, ``v.zyx``, ``v.rgb``: in place if the vector is; ``v.ref_x`` is a method that gives the component."""
     if name.startswith("ref_") and isinstance(owner, Element) and letters_of(name[4:], kind.count) in tuple("xyzw"):
         return FieldMethod(attribute(ctx, owner, kind, name[4:], node), name)
-    if name == "copy":
+    if name == "copy" or (isinstance(kind, Complex) and name in ("conj", "conjugate")):
         return FieldMethod(owner, name)
-    letters = letters_of(name, kind.count)
+    is_complex = isinstance(kind, Complex)
+    letters = {"real": "x", "imag": "y"}.get(name) if is_complex else letters_of(name, kind.count)
+    if letters is None and is_complex:
+        known = "a complex number has `real`, `imag` and `conjugate()`"
+        ctx.fail("VKA206", node, owner=advice.with_article(kind), name=name, advice=known)
     if letters is None:
         families = f"{kind.letters} or {'rgba'[: kind.count]}"
         help_text = f"its components are distinct letters of {families}: `{ctx.text(node.value)}.x`"
@@ -77,6 +85,7 @@ def component(ctx: Context, vector: Number, letter: str, node: ast.expr) -> Valu
     """One component of a vector's value."""
     kind = vector.expr.type
     assert isinstance(kind, Vector)
+    letter = {"x": "real", "y": "imag"}[letter] if isinstance(kind, Complex) else letter
     return attribute(ctx, vector, kind, letter, ast.copy_location(ast.Attribute(node, letter, ast.Load()), node))
 
 
@@ -101,6 +110,8 @@ def construct(ctx: Context, kind: Vector, node: ast.Call) -> Value:
         ctx.fail("VKA207", node, name=text, expected=number, given=len(values), s="s", are="are", advice=usage)
     what = f"a component of {kind}"
     parts = tuple(convert.assignable(ctx, v, kind.element, n, what) for v, n in zip(values, node.args, strict=True))
+    if isinstance(kind, Complex) and len(parts) == 1:
+        parts = (*parts, ir.Const(span, kind.element, 0.0))
     return Number(ir.Construct(span, kind, parts))
 
 
@@ -123,6 +134,48 @@ def _converted(ctx: Context, kind: Vector, vector: ir.Expr, node: ast.Call) -> V
     return Number(vector if given == kind else ir.Cast(ctx.span(node), kind, vector))
 
 
+# -- complex numbers ------------------------------------------------------------------------------------------------
+
+
+def complex_type(ctx: Context, values: Sequence[Value], nodes: Sequence[ast.expr]) -> Complex:
+    """The type in which numbers meet, one of which is complex: of 128 bits beside a float64."""
+    for value, node in zip(values, nodes, strict=True):
+        vector = convert.vector(ctx, value, node)
+        kind = convert.scalar_type(convert.number(ctx, value, node)) if vector is None else vector.type
+        weak = isinstance(value, Number) and value.weak
+        if not weak and kind in (FLOAT64, COMPLEX["complex128"]):
+            return COMPLEX["complex128"]
+    return COMPLEX["complex64"]
+
+
+def as_complex(ctx: Context, value: Value, kind: Complex, node: ast.expr) -> ir.Expr:
+    """A real or complex number as a complex number of a type."""
+    span = ctx.span(node)
+    if isinstance(value, ComplexConstant):
+        return complex_constant(span, value.value, kind).expr
+    vector = convert.vector(ctx, value, node)
+    if vector is not None:
+        return vector if vector.type == kind else ir.Cast(span, kind, vector)
+    real = convert.convert(ctx, convert.number(ctx, value, node), kind.element, node)
+    return ir.Construct(span, kind, (real, ir.Const(span, kind.element, 0.0)))
+
+
+def complex_pair(
+    ctx: Context, left: Value, right: Value, nodes: tuple[ast.expr, ast.expr]
+) -> tuple[ir.Expr, ir.Expr] | None:
+    """Both operands as complex numbers of one type; ``None`` if neither is one, or one is another vector."""
+    kinds = [v and v.type for v in (convert.vector(ctx, x, n) for x, n in zip((left, right), nodes, strict=True))]
+    if not any(isinstance(k, Complex) for k in kinds) or not all(k is None or isinstance(k, Complex) for k in kinds):
+        return None
+    kind = complex_type(ctx, (left, right), nodes)
+    return as_complex(ctx, left, kind, nodes[0]), as_complex(ctx, right, kind, nodes[1])
+
+
+def _known(value: Value) -> Any:
+    """A Python number that is known at compile time."""
+    return value.value if isinstance(value, (Constant, ComplexConstant)) else None
+
+
 # -- operators -----------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +190,12 @@ def binary(
     kind = x.type
     assert isinstance(kind, Vector)
     symbol, name = _OPERATORS[type(op)]
+    if isinstance(kind, Complex) and name in _OF_FLOATS and None not in (_known(left), _known(right)):
+        try:
+            known = {"add": add, "sub": sub, "mul": mul, "div": truediv}[name](_known(left), _known(right))
+        except ZeroDivisionError:
+            ctx.fail("VKA310", nodes[1])
+        return complex_constant(ctx.span(node), known)
     if kind.element.kind != "float" and name == "div":
         name = "tdiv"
     if not name or (kind.element.kind == "float" and name not in _OF_FLOATS):
@@ -162,6 +221,9 @@ def _operands(
     ctx: Context, symbol: str, left: Value, right: Value, node: ast.AST, nodes: tuple[ast.expr, ast.expr]
 ) -> tuple[ir.Expr, ir.Expr] | None:
     """Both operands as vectors of one type; ``None`` if neither is one."""
+    pair = complex_pair(ctx, left, right, nodes)
+    if pair is not None:
+        return pair
     x, y = convert.vector(ctx, left, nodes[0]), convert.vector(ctx, right, nodes[1])
     if x is None and y is None:
         return None
@@ -200,6 +262,8 @@ def unary(ctx: Context, op: ast.unaryop, value: Value, node: ast.UnaryOp) -> Val
     assert isinstance(kind, Vector)
     if isinstance(op, ast.UAdd):
         return Number(vector)
+    if isinstance(op, ast.USub) and isinstance(value, ComplexConstant):
+        return complex_constant(ctx.span(node), -value.value)
     if isinstance(op, ast.USub):
         if kind.element.kind == "uint":
             ctx.fail("VKA302", node, op="-", what=kind, advice=f"subtract it: `0 - {ctx.text(node.operand)}`")
@@ -217,12 +281,19 @@ def compare(
     if pair is None:
         return None
     if name not in ("eq", "ne"):
-        ctx.fail("VKA332", node, left=ctx.text(nodes[0]), op=symbol)
+        text = ctx.text(nodes[0])
+        what, parts, example = "short vectors", "components", f"{text}.x"
+        if isinstance(pair[0].type, Complex):
+            what, parts, example = "complex numbers", "magnitudes or parts", f"abs({text})"
+        ctx.fail("VKA332", node, what=what, parts=parts, example=example, op=symbol)
     return Number(ir.Compare(ctx.span(node), BOOL, name, *pair))
 
 
 def choice(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[ir.Expr, ir.Expr] | None:
     """Both sides of a conditional expression, of one vector type; ``None``: no vectors."""
+    pair = complex_pair(ctx, then, orelse, (node.body, node.orelse))
+    if pair is not None:
+        return pair
     x, y = convert.vector(ctx, then, node.body), convert.vector(ctx, orelse, node.orelse)
     if x is None and y is None:
         return None

@@ -36,7 +36,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import difference, operation, product, sum_of
-from vkamp.ir.types import INT32, Array, Scalar, Struct, Type
+from vkamp.ir.types import INT32, Array, Scalar, Struct, Type, Vector
 
 #: The methods that make views.
 METHODS = ("section", "reinterpret_as", "view_as")
@@ -310,9 +310,10 @@ def _check_memory(ctx: Context, first: ir.Place, kind: Type, node: ast.Call) -> 
     if isinstance(first, ir.Reinterpreted):
         start, first = first.index, first.base
     if not isinstance(first, ir.BufferElement):
-        same = isinstance(old, Scalar) and isinstance(kind, Scalar) and old.size == kind.size
+        scalar = kind.element if isinstance(kind, Vector) else kind
+        same = isinstance(old, Scalar) and isinstance(scalar, Scalar) and old.size == scalar.size
         if not same or not isinstance(ir.root_of(first), ir.Local):
-            reason = "in an array, a scalar is read as another scalar of its size"
+            reason = "in an array, a scalar is read as a scalar of its size or a vector of such scalars"
             if not same:
                 _misfit(ctx, old, kind, reason, "use a container, or assign field by field", node)
             _misfit(ctx, old, kind, "an array in a struct keeps its type", "reinterpret the container", node)

@@ -8,12 +8,6 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import Array
 
 
-def own_nodes(statement: ir.Stmt) -> Iterator[ir.Node]:
-    """The statement and its operands with everything under them, without the statements of nested blocks."""
-    yield statement
-    yield from ir.walk(*(child for child in ir.children(statement) if not isinstance(child, ir.Stmt)))
-
-
 def targets(statement: ir.Stmt) -> Iterator[ir.Variable]:
     """The variables of a function that this one statement may change, arrays passed to functions among them."""
     for variable in (*ir.results(statement), *map(_variable_of, ir.changed_places(statement))):
@@ -29,7 +23,7 @@ def _variable_of(place: ir.Place) -> ir.Variable | None:
 
 def mentioned(statement: ir.Stmt) -> Iterator[ir.Variable]:
     """Every variable that this one statement names, as often as it does: in its operands, then as a result."""
-    for node in own_nodes(statement):
+    for node in ir.own_nodes(statement):
         if isinstance(node, ir.Local):
             yield node.variable
     yield from ir.results(statement)
@@ -49,7 +43,7 @@ def assigned(block: Iterable[ir.Stmt]) -> set[str]:
 
 def read(statement: ir.Stmt) -> set[str]:
     """The names of the function's variables in the operands of a statement, places among them."""
-    nodes = own_nodes(statement)
+    nodes = ir.own_nodes(statement)
     return {n.variable.name for n in nodes if isinstance(n, ir.Local) and n.variable.storage != "tile_static"}
 
 

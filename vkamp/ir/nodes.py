@@ -16,7 +16,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from vkamp.errors import Span
 from vkamp.ir.fences import Fence
@@ -35,6 +35,7 @@ from vkamp.ir.traversal import map_block as map_block
 from vkamp.ir.traversal import map_blocks as map_blocks
 from vkamp.ir.traversal import map_operands as map_operands
 from vkamp.ir.traversal import map_variables as map_variables
+from vkamp.ir.traversal import own_nodes as own_nodes
 from vkamp.ir.traversal import results as results
 from vkamp.ir.traversal import transform as transform
 from vkamp.ir.traversal import walk as walk
@@ -371,7 +372,8 @@ class Atomic(Stmt):
     """A row of the atomics table at an integer (exchange: also float32) element.
 
     ``result`` gets the old value (compare_exchange: bool); for compare_exchange ``expected`` is the local that is
-    compared and then holds the value read.
+    compared and then holds the value read.  ``order``: of an ordered load or store, whose fence is a statement beside
+    it; for what judges races.
     """
 
     name: str
@@ -379,6 +381,7 @@ class Atomic(Stmt):
     args: tuple[Expr, ...]
     result: Variable | None = None
     expected: Local | None = dataclasses.field(default=None, metadata=_CHANGED)
+    order: Literal["", "acquire", "release"] = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -422,11 +425,20 @@ class Subgroup(Stmt):
     result: Variable
 
 
+class Aside(Stmt):
+    """A statement for whoever debugs the kernel, which only the reference accelerator runs.
+
+    It changes neither variables nor memory, and control goes on behind it: the checks treat all of its classes alike.
+    """
+
+    ALIKE: ClassVar[bool] = True
+
+
 @dataclass(frozen=True, repr=False)
-class Print(Stmt):
+class Print(Aside):
     """Text on the standard output: value ``k``, in Python's format ``formats[k]``, follows ``texts[k]``.
 
-    The last of ``texts`` ends it, with the end of the line.  Only the reference accelerator can run it.
+    The last of ``texts`` ends it, with the end of the line.
     """
 
     texts: tuple[str, ...]
@@ -434,8 +446,8 @@ class Print(Stmt):
     formats: tuple[str, ...]
 
 
-class Breakpoint(Stmt):
-    """Stops the thread in Python's debugger.  Only the reference accelerator can run it."""
+class Breakpoint(Aside):
+    """Stops the thread in Python's debugger."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -473,6 +485,7 @@ class Kernel:
     it accesses containers as for that, beside their own: no element is accessed both ways in a launch.
     ``subgroup_size``: the lanes of a subgroup, if the kernel is compiled for one size; ``full_subgroups``: it requires
     subgroups of this size in which each lane has a thread.
+    ``apart``: the pairs of tile_static arrays, by name, that are never in use at the same time and may share memory.
     """
 
     name: str
@@ -492,6 +505,7 @@ class Kernel:
     views: frozenset[tuple[str, Type]] = frozenset()
     subgroup_size: int | None = None
     full_subgroups: bool = False
+    apart: frozenset[frozenset[str]] = frozenset()
     #: What :func:`once_per_kernel` keeps.
     facts: dict[Callable[[Kernel], Any], Any] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False

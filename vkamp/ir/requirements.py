@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from vkamp.artifacts import ContainerAccess
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.subgroups import INDICES, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT32, INT64, UINT64, Scalar, Type, scalars_in
 
@@ -49,14 +48,14 @@ def _accesses(statement: ir.Stmt) -> Iterator[tuple[ir.Place, ContainerAccess]]:
         yield statement.place, ContainerAccess(writes=True)
     elif isinstance(statement, ir.Atomic):
         yield statement.place, ContainerAccess(atomics=True)
-    for node in own_nodes(statement):
+    for node in ir.own_nodes(statement):
         if isinstance(node, ir.Load):
             yield node.place, ContainerAccess(reads=True)
 
 
 def contiguous(kernel: ir.Kernel) -> frozenset[str]:
     """The container parameters whose last dimension must have no gaps: the kernel reads it as another type."""
-    nodes = (n for s in kernel.statements() for n in own_nodes(s))
+    nodes = (n for s in kernel.statements() for n in ir.own_nodes(s))
     roots = (ir.root_of(n) for n in nodes if isinstance(n, ir.Reinterpreted))
     return frozenset(r.buffer for r in roots if isinstance(r, ir.BufferElement))
 
@@ -95,7 +94,7 @@ def types_in_use(kernel: ir.Kernel) -> Mapping[Scalar, Span]:
     for function in (*kernel.functions, kernel.body):
         for statement in ir.walk_statements(function.body):
             # The innermost first: of `a[idx] * gain` it is the name of one of the two.
-            for node in reversed(list(own_nodes(statement))):
+            for node in reversed(ir.own_nodes(statement)):
                 if isinstance(node, (ir.Expr, ir.Place)):
                     add(node.type, node.span)
         for variable in (*function.params, *function.variables):
@@ -136,7 +135,7 @@ def memory_unit(kernel: ir.Kernel) -> int:
 def subgroup_uses(kernel: ir.Kernel) -> Iterator[ir.Subgroup | ir.SubgroupIndex]:
     """Every function of subgroups that a kernel calls; those of its device functions first."""
     for statement in kernel.statements():
-        yield from (n for n in own_nodes(statement) if isinstance(n, (ir.Subgroup, ir.SubgroupIndex)))
+        yield from (n for n in ir.own_nodes(statement) if isinstance(n, (ir.Subgroup, ir.SubgroupIndex)))
 
 
 def subgroup_form(node: ir.Subgroup | ir.SubgroupIndex) -> tuple[str, tuple[Operation, ...]]:

@@ -21,7 +21,7 @@ class Names:
         self._taken = {v.name for v in (*function.params, *function.variables)} | set(taken)
 
     def give(self, wanted: str) -> str:
-        """``wanted``, or the nearest to it that is free."""
+        """An unused name: ``wanted``, or a similar one."""
         name, number = wanted, 1
         while name in self._taken:
             name, number = f"{wanted}_{number}", number + 1

@@ -34,7 +34,7 @@ IndexKind = Literal["size", "count", "id", "lane"]
 
 @dataclass(frozen=True)
 class IndexRow:
-    """What a thread knows of its subgroup, without asking the others; an int32."""
+    """A property of its subgroup that a thread knows without the other threads; an int32."""
 
     name: IndexKind
     glsl: str
@@ -84,6 +84,11 @@ class SubgroupRow:
     def moves(self) -> bool:
         """Whether it computes nothing: threads get a value that another one gives."""
         return self.result == "value" and self.types == _ANY
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the result is a sum, which is formed by parts of a complex number."""
+        return self.name.endswith("add")
 
     def form(self, *, is_constant: bool) -> tuple[str, tuple[Operation, ...]]:
         """The GLSL and the operations of a call; ``is_constant``: its last argument is one."""

@@ -21,11 +21,6 @@ def text(kernel: ir.Kernel) -> str:
     return "\n".join(_Printer(kernel.index_name).kernel(kernel)) + "\n"
 
 
-def expression_text(expr: ir.Expr, index_name: str = "t_idx") -> str:
-    """One expression; ``index_name`` is the Python name of the kernel's first parameter."""
-    return _Printer(index_name).expr(expr)
-
-
 def place_text(place: ir.Place, index_name: str = "t_idx") -> str:
     """One place in memory; ``index_name`` is the Python name of the kernel's first parameter."""
     return _Printer(index_name).place(place)
@@ -202,7 +197,8 @@ class _Printer:
             operands.append(f"&{self.place(statement.expected)}")
         operands += map(self.expr, statement.args)
         result = f"{statement.result.name} = " if statement.result else ""
-        return f"{result}{statement.name}({', '.join(operands)})"
+        order = f" {statement.order}" if statement.order else ""
+        return f"{result}{statement.name}({', '.join(operands)}){order}"
 
     def _call(self, statement: ir.Call) -> str:
         arguments = [self.expr(a) if isinstance(a, ir.Expr) else f"&{self.place(a)}" for a in statement.args]
@@ -224,13 +220,15 @@ class _Printer:
         for name, value in kernel.constants:
             yield f"{_INDENT}constant {name} = {value}"
         for buffer in kernel.buffers:
-            words = ["readonly"] * buffer.readonly + ["dense"] * buffer.dense
+            words = ["readonly"] * buffer.readonly + ["dense"] * buffer.dense + ["unit"] * buffer.unit
             traits = ", ".join([*words, f"storage {buffer.storage}"])
             yield f"{_INDENT}buffer {buffer.name}: {buffer.element}, rank {buffer.rank}, {traits}"
         for scalar in kernel.scalars:
             yield f"{_INDENT}scalar {scalar.name}: {scalar.type}"
         for variable in kernel.tile_statics:
-            yield f"{_INDENT}tile_static {_declared(variable)}"
+            apart = [v.name for v in kernel.tile_statics if frozenset((v.name, variable.name)) in kernel.apart]
+            note = f", apart from {', '.join(apart)}" if apart else ""
+            yield f"{_INDENT}tile_static {_declared(variable)}{note}"
         for struct in kernel.structs():
             members = ", ".join(f"{f.name}: {f.type} @{f.offset}" for f in struct.fields)
             yield f"{_INDENT}struct {struct.name}({members}; {struct.size} bytes)"

@@ -6,6 +6,7 @@ A field's annotation says what it holds: see ``vkamp.ir.nodes``.
 from __future__ import annotations
 
 import dataclasses
+import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -142,7 +143,8 @@ def walk(*nodes: Node) -> Iterator[Node]:
     while left:
         found = left.pop()
         yield found
-        _push(found, left)
+        if FIELDS[type(found)].operands:
+            _push(found, left)
 
 
 def blocks(statement: Stmt) -> tuple[Block, ...]:
@@ -153,6 +155,19 @@ def blocks(statement: Stmt) -> tuple[Block, ...]:
 def map_blocks(statement: Stmt, change: Callable[[Block], Block]) -> Stmt:
     """The statement with ``change`` applied to each of its nested blocks; itself if that changes none."""
     return _updated(statement, {name: change(getattr(statement, name)) for name in FIELDS[type(statement)].blocks})
+
+
+#: The attribute in which a statement remembers its own nodes: passes ask for them again and again.
+_OWN = "_own_nodes"
+
+
+def own_nodes(statement: Stmt) -> tuple[Node, ...]:
+    """The statement and its operands with everything under them, without the statements of nested blocks."""
+    found: tuple[Node, ...] | None = statement.__dict__.get(_OWN)
+    if found is None:
+        operands = (child for child in children(statement) if not isinstance(child, Stmt))
+        found = statement.__dict__[_OWN] = (statement, *walk(*operands))
+    return found
 
 
 def walk_statements(block: Block) -> Iterator[Stmt]:
@@ -167,29 +182,32 @@ def _updated(node: _N, updates: dict[str, object]) -> _N:
     """The node with other values of some fields; itself if they are the values that it has."""
     if all(getattr(node, name) is value for name, value in updates.items()):
         return node
+    return _changed(node, updates)
+
+
+def _changed(node: _N, updates: dict[str, object]) -> _N:
+    """The node with other values of some fields."""
     # As dataclasses.replace does, in a quarter of its time: nodes have no fields but those they are made with.
     copied = object.__new__(type(node))
     copied.__dict__.update(node.__dict__, **updates)
+    copied.__dict__.pop(_OWN, None)
     return copied
 
 
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
-    operands = FIELDS[type(node)].operands
-    if not operands:
-        return change(node)
     updates: dict[str, object] = {}
-    for name, several in reversed(operands):
+    for name, several in reversed(FIELDS[type(node)].operands):
         value = getattr(node, name)
         if several:
-            new = [transform(each, change) for each in value]
-            if any(a is not b for a, b in zip(new, value, strict=True)):
-                updates[name] = tuple(new)
+            new = tuple([transform(each, change) for each in value])
+            if not all(map(operator.is_, new, value)):
+                updates[name] = new
         elif value is not None:
             one = transform(value, change)
             if one is not value:
                 updates[name] = one
-    return change(_updated(node, updates))
+    return change(_changed(node, updates) if updates else node)
 
 
 def map_operands(node: _N, change: Callable[[Any], Node]) -> _N:
@@ -244,12 +262,18 @@ def held(node: Node, fields: tuple[tuple[str, bool], ...]) -> Iterator[Any]:
             yield value
 
 
-def handlers(cls: type, base: type[Node]) -> dict[type[Any], Callable[..., Any]]:
-    """The methods of ``cls`` by the classes below ``base`` that they handle, as ``_buffer_extent`` ``BufferExtent``."""
+def handlers(
+    cls: type, base: type[Node], inherited: Callable[..., Any] | None = None
+) -> dict[type[Any], Callable[..., Any]]:
+    """The methods of ``cls`` by the classes below ``base`` that they handle, as ``_buffer_extent`` ``BufferExtent``.
+
+    A class without a method of its name has that of its base, if the base says that its classes are alike (``ALIKE``).
+    """
     found: dict[type[Any], Callable[..., Any]] = {}
     for each in base.__subclasses__():
-        method = getattr(cls, "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", each.__name__).lower(), None)
-        if method is not None:
+        method = getattr(cls, "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", each.__name__).lower(), inherited)
+        alike = "ALIKE" in vars(each)
+        if method is not None and not alike:
             found[each] = method
-        found |= handlers(cls, each)
+        found |= handlers(cls, each, method if alike else None)
     return found

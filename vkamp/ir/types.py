@@ -7,11 +7,14 @@ bytes and equal numpy's.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
 import re
 from dataclasses import dataclass
 
 import numpy as np
+
+from vkamp.errors import UnsupportedFeatureError
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,24 @@ class Scalar:
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
-        """The numpy dtype of the same layout."""
-        return np.dtype(self.name)
+        """The numpy dtype of the same layout; UnsupportedFeatureError if the package that defines it is missing."""
+        try:
+            return np.dtype(self.name)
+        except TypeError:
+            return _registered_dtype(self.name)
 
     def __str__(self) -> str:
         return self.name
+
+
+def _registered_dtype(name: str) -> np.dtype[np.generic]:
+    """A dtype that ml_dtypes adds to numpy; imported when it is needed."""
+    try:
+        importlib.import_module("ml_dtypes")
+    except ImportError:
+        message = f"{name} needs the package ml_dtypes: pip install 'vkamp[{name}]'"
+        raise UnsupportedFeatureError(message) from None
+    return np.dtype(name)
 
 
 BOOL = Scalar("bool", "bool", 32)
@@ -54,6 +70,7 @@ INT64 = Scalar("int64", "int", 64)
 UINT64 = Scalar("uint64", "uint", 64)
 FLOAT64 = Scalar("float64", "float", 64)
 FLOAT16 = Scalar("float16", "float", 16)
+BFLOAT16 = Scalar("bfloat16", "float", 16)
 INT8 = Scalar("int8", "int", 8)
 UINT8 = Scalar("uint8", "uint", 8)
 INT16 = Scalar("int16", "int", 16)
@@ -62,9 +79,19 @@ UINT16 = Scalar("uint16", "uint", 16)
 #: The scalars that kernels can compute with.
 SCALARS = {t.name: t for t in (BOOL, INT32, UINT32, FLOAT32, INT64, UINT64, FLOAT16, FLOAT64)}
 
-#: Integers that memory holds, and nothing else: a value that is read from it is an int32, as C++ promotes it.
-SMALL = {t.name: t for t in (INT8, UINT8, INT16, UINT16)}
+#: Types that memory holds, and nothing else: a value that is read from it is :func:`promoted`.
+SMALL = {t.name: t for t in (INT8, UINT8, INT16, UINT16, BFLOAT16)}
 
+#: The scalars that containers can hold.
+NUMBERS = {t.name: t for t in (*SCALARS.values(), *SMALL.values()) if t != BOOL}
+
+#: The largest finite numbers of the floats, as messages show them.
+LARGEST = {
+    "bfloat16": "3.3895314e38",
+    "float16": "65504",
+    "float32": "3.4028235e38",
+    "float64": "1.7976931348623157e308",
+}
 
 #: The components of a short vector, in memory order, and their other family of names.
 VECTOR_LETTERS = "xyzw"
@@ -116,8 +143,33 @@ class Vector:
         return self.name
 
 
-#: The short vectors that kernels can compute with, by name.
-VECTORS = {v.name: v for v in (Vector(s, n) for s in (INT32, UINT32, FLOAT32, FLOAT64) for n in (2, 3, 4))}
+@dataclass(frozen=True)
+class Complex(Vector):
+    """A complex number: memory and GLSL have it as a vector of its parts; it is a number, and no object, in Python."""
+
+    count: int = 2
+
+    @property
+    def name(self) -> str:
+        """numpy's name: ``complex64``."""
+        return f"complex{2 * self.element.bits}"
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:  # type: ignore[override]
+        """The numpy dtype of the same layout."""
+        return np.dtype(self.name)
+
+
+#: The complex numbers that kernels can compute with, by name.
+COMPLEX = {c.name: c for c in (Complex(FLOAT32), Complex(FLOAT64))}
+
+#: The short vectors that kernels can compute with, by name; complex numbers are vectors of their parts.
+VECTORS: dict[str, Vector] = {
+    v.name: v for v in (Vector(s, n) for s in (INT32, UINT32, FLOAT32, FLOAT64) for n in (2, 3, 4))
+} | COMPLEX
+
+#: Numbers and short vectors by their names.
+NAMED: dict[str, Scalar | Vector] = {**SCALARS, **SMALL, **VECTORS}
 
 
 @dataclass(frozen=True)
@@ -197,6 +249,11 @@ Type = Scalar | Vector | Struct | Array
 _VECTOR_OF_DTYPE: dict[np.dtype[np.generic], Vector] = {v.dtype: v for v in VECTORS.values()}
 
 
+def is_object(kind: Type) -> bool:
+    """Whether values of a type are objects in Python that two names can share: short vectors, not complex numbers."""
+    return isinstance(kind, Vector) and not isinstance(kind, Complex)
+
+
 def int_range(scalar: Scalar) -> tuple[int, int]:
     """The smallest and largest value of an integer type."""
     if scalar.kind == "int":
@@ -212,7 +269,15 @@ _RANK = {
 
 def promoted(scalar: Scalar) -> Scalar:
     """The type of a value that is read from memory of a scalar type (C++: integral promotion)."""
-    return INT32 if scalar.name in SMALL else scalar
+    if scalar.name not in SMALL:
+        return scalar
+    return INT32 if scalar.is_integer else FLOAT32
+
+
+def scalar_of_class(cls: type) -> Scalar | None:
+    """The scalar of numpy's class of its values, such as ``numpy.float32``; ``None`` for any other class."""
+    found = NUMBERS.get(cls.__name__) if issubclass(cls, np.generic) else None
+    return found if found is not None and found.dtype.type is cls else None
 
 
 def common_type(left: Scalar, right: Scalar) -> Scalar:
@@ -240,8 +305,8 @@ def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
             field_type, offset = dtype.fields[field_name][:2]
             members.append(Field(field_name, from_dtype(field_type, f"{name}_{field_name}"), int(offset)))
         return Struct(name, tuple(members), dtype.itemsize, cls)
-    scalar = SCALARS.get(dtype.name) or SMALL.get(dtype.name)
-    if scalar is None or scalar is BOOL:
+    scalar = NUMBERS.get(dtype.name)
+    if scalar is None:
         raise ValueError(f"{dtype} is not an element type")
     return scalar
 

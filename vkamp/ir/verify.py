@@ -6,6 +6,7 @@ It checks types, names, places, and the structure of control flow; it knows noth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
@@ -81,7 +82,8 @@ def _check_kernel(kernel: ir.Kernel) -> None:
     if kernel.lanes is not None and (
         kernel.tile is None
         or len(kernel.lanes) != kernel.rank
-        or any(not 1 <= n <= size for n, size in zip(kernel.lanes, kernel.tile, strict=True))
+        or min(kernel.lanes) < 1
+        or math.prod(kernel.lanes) > math.prod(kernel.tile)
     ):
         _fail(kernel.span, f"lanes {kernel.lanes} for tile {kernel.tile}")
     containers = [(b.name, b.span) for b in kernel.buffers]
@@ -344,10 +346,13 @@ class _FunctionVerifier:
     def _assert(self, statement: ir.Assert) -> None:
         self.condition(statement.condition)
 
-    def _breakpoint(self, statement: ir.Stmt) -> None:
-        """No operands."""
+    def _aside(self, statement: ir.Aside) -> None:
+        for child in ir.children(statement):
+            assert isinstance(child, ir.Expr)
+            self.expr(child)
 
-    _remark = _breakpoint
+    def _remark(self, statement: ir.Remark) -> None:
+        """No operands."""
 
     def _print(self, statement: ir.Print) -> None:
         counts = len(statement.texts) - 1, len(statement.formats)
@@ -385,7 +390,6 @@ class _FunctionVerifier:
 
     def _subgroups_exist(self, node: ir.Node) -> None:
         self.expect(self.kernel.tile is not None, node, "a subgroup in a kernel without tiles")
-        self.expect(self.kernel.lanes is None, node, "a subgroup of threads that are loops")
 
     # -- places ------------------------------------------------------------------------------------
 
@@ -529,6 +533,8 @@ class _FunctionVerifier:
     def _subgroup_index(self, expr: ir.SubgroupIndex) -> None:
         self._subgroups_exist(expr)
         self.expect(expr.kind in INDICES, expr, "no such index")
+        is_known = self.kernel.lanes is None or expr.kind == "lane"
+        self.expect(is_known, expr, "an index of subgroups whose threads are loops")
         self.same(expr, expr.type, INT32)
 
     def _buffer_extent(self, expr: ir.BufferExtent) -> None:

@@ -163,7 +163,7 @@ class array(Container):
         """The elements in place for an array of rank 1 on the cpu accelerator; None on a device
         (AMP: ``data()``)."""
         if self.rank != 1:
-            raise TypeError(f"data() needs rank 1, {self!r} has rank {self.rank}")
+            raise TypeError(f"data() needs rank 1, but {self!r} has rank {self.rank}")
         return None if self._cpu_access_type == access_type_none else self._in_place(self._cpu_access_type).data()
 
     def __copy__(self) -> array:
@@ -188,6 +188,16 @@ class array(Container):
         AmpError if the number of bytes is not a multiple of the new element's size.
         """
         return array_view(self, self._layout.size).reinterpret_as(dtype)
+
+    @property
+    def real(self) -> array_view:
+        """A view of the real parts of complex elements: as :meth:`array_view.real`."""
+        return array_view(self).real
+
+    @property
+    def imag(self) -> array_view:
+        """A view of the imaginary parts of complex elements."""
+        return array_view(self).imag
 
     def view_as(self, of: ExtentLike) -> array_view:
         """A view of the first elements in another shape, for any rank (AMP: ``view_as``).

@@ -61,7 +61,7 @@ def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]
         return values.reshape(shape)
     if values.ndim == 1 or values.size != size:
         given = f"{values.size} element{'' if values.size == 1 else 's'}"
-        raise AmpError(f"{what} has {given}, {extent(shape)!r} needs {size}")
+        raise AmpError(f"{what} has {given}, but {extent(shape)!r} needs {size}")
     raise AmpError(f"{what} has shape {values.shape}, not {shape}; a flat array also works")
 
 

@@ -6,7 +6,8 @@ The front end recognizes them by an attribute. Those that need a device raise ``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,6 +41,8 @@ __all__ = [
     "atomic_fetch_or",
     "atomic_fetch_sub",
     "atomic_fetch_xor",
+    "atomic_load",
+    "atomic_store",
     "constant",
     "direct3d",
     "fast_math",
@@ -51,6 +54,7 @@ __all__ = [
     "static_range",
     "sub_borrow",
     "tdiv",
+    "tile_scope",
     "tile_static",
     "tile_static_memory_fence",
     "trem",
@@ -73,12 +77,17 @@ def _only_in_kernels(name: str) -> AmpError:
     return AmpError(f"{name} works in kernels and @amp.func functions only; plain Python has no tile to run it in")
 
 
-class constant:
-    """Annotation of a keyword-only kernel parameter that is a compile-time constant (C++: a template argument).
+if TYPE_CHECKING:
+    # For a type checker such a parameter is of any type.
+    constant: TypeAlias = Any
+else:
 
-    ``def product(t_idx, a, b, c, *, TILE: amp.constant)`` is launched with ``TILE=16``; the kernel is compiled once for
-    each value.
-    """
+    class constant:
+        """Annotation of a keyword-only kernel parameter that is a compile-time constant (C++: a template argument).
+
+        ``def product(t_idx, a, b, c, *, TILE: amp.constant)`` is launched with ``TILE=16``; the kernel is compiled once
+        for each value.
+        """
 
 
 @_marked
@@ -90,6 +99,18 @@ def tile_static(shape: Any, dtype: Any) -> Any:
     barrier.
     """
     raise _only_in_kernels("tile_static")
+
+
+@_marked
+def tile_scope() -> AbstractContextManager[None]:
+    """``with amp.tile_scope():`` ends the lifetime of the `tile_static` arrays that are declared in it.
+
+    Functions that are called in it declare theirs in it, too. Arrays of scopes that are not inside one another may
+    share memory. Between the last access to the one array and the first access to the other, all threads must wait at
+    a barrier that orders `tile_static` memory: the compiler refuses a kernel without it. A scope may be in a loop or
+    branch.
+    """
+    raise _only_in_kernels("tile_scope")
 
 
 @_marked
@@ -170,6 +191,27 @@ atomic_compare_exchange = _atomic("atomic_compare_exchange")
 
 
 @_marked
+def atomic_load(element: Any, order: str = "acquire", scope: str = "device") -> Any:
+    """The value of an int32, uint32, int64 or uint64 element of a container or ``tile_static`` array, read atomically.
+
+    ``order="acquire"``: who reads what an :func:`atomic_store` with ``order="release"`` stored also sees everything
+    that came before that store.  ``"relaxed"`` orders nothing else.  ``scope``: ``"device"``, or ``"tile"`` if only
+    threads of one tile communicate.  An extension of AMP.  AmpError in plain Python.
+    """
+    raise _only_in_kernels("atomic_load")
+
+
+@_marked
+def atomic_store(element: Any, value: Any, order: str = "release", scope: str = "device") -> None:
+    """Stores a value atomically in an element of integers or float32; see :func:`atomic_load`.
+
+    ``order="release"``: who reads the value by a load with ``order="acquire"`` sees everything that this thread did
+    before, and what other threads of its tile did before a barrier.  ``"relaxed"`` orders nothing else.
+    """
+    raise _only_in_kernels("atomic_store")
+
+
+@_marked
 def tdiv(a: int, b: int) -> int:
     """The quotient rounded towards zero, as C's ``/`` on integers: ``tdiv(-7, 2)`` is -3.  ``b == 0`` is an error."""
     return int(truncated_quotient(int(a), int(b)))
@@ -230,7 +272,7 @@ class MathFunction:
 
     def __call__(self, *args: Any) -> Any:
         if len(args) != len(self.row.params):
-            raise TypeError(f"{self.row.name} takes {len(self.row.params)} arguments, {len(args)} given")
+            raise TypeError(f"{self.row.name} takes {len(self.row.params)} arguments, but {len(args)} were given")
         if self.row.of_vectors and isinstance(args[0], ShortVector):
             return by_components(self.row.reference, args[0])
         return _host_value(self.row, args)
@@ -252,7 +294,7 @@ class MathTuple:
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         wanted = len(self.parts[0].params)
         if len(args) != wanted:
-            raise TypeError(f"{self.__name__} takes {wanted} arguments, {len(args)} given")
+            raise TypeError(f"{self.__name__} takes {wanted} arguments, but {len(args)} were given")
         return tuple(_host_value(part, args) for part in self.parts)
 
     def __repr__(self) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy import (
     bool_,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -25,13 +27,31 @@ from numpy import (
 from numpy.typing import DTypeLike, NDArray
 
 from vkamp.errors import AmpError
-from vkamp.ir.types import VECTORS, Vector
+from vkamp.ir.types import NUMBERS, VECTORS, Vector
 from vkamp.lang.sources import has_memory, values_of
 
-_POSSIBLE = "real numbers of 8 to 64 bits and structured dtypes of these; use .astype(...)"
-_SCALARS = tuple(
-    np.dtype(t) for t in (float32, int32, uint32, float64, int64, uint64, float16, int16, uint16, int8, uint8)
-)
+_POSSIBLE = "real numbers of 8 to 64 bits, complex64, complex128 and structured dtypes of these; use .astype(...)"
+#: The scalar dtypes by themselves: one object for each type, whichever C type numpy gives it.
+_SCALARS = {
+    np.dtype(t): np.dtype(t)
+    for t in (
+        float32, int32, uint32, float64, int64, uint64, float16, int16, uint16, int8, uint8, complex64, complex128,
+    )
+}  # fmt: skip
+
+
+def number_kind(dtype: np.dtype[Any]) -> str:
+    """numpy's letter for the kind of a scalar; ``"f"`` also for floats of other packages, which numpy calls bytes."""
+    scalar = NUMBERS.get(dtype.name) if dtype.kind == "V" else None
+    return dtype.kind if scalar is None else scalar.kind[0]
+
+
+def _known(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
+    """The dtype object of a scalar type that an element can have."""
+    found = _SCALARS.get(dtype)
+    if found is None and dtype.kind == "V" and dtype.name in NUMBERS:
+        found = _SCALARS[dtype] = dtype
+    return found
 
 
 _VECTORS: dict[np.dtype[Any], Vector] = {v.dtype: v for v in VECTORS.values()}
@@ -91,9 +111,9 @@ def refuse_dtype_first(name: str, first: Any, second: Any) -> None:
 def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """``dtype`` as the numpy dtype of a container's elements.
 
-    Elements are real numbers of 8 to 64 bits, short vectors, and structured dtypes of these (nested, with subarrays) in
-    native byte order, with aligned members in ascending order that do not overlap. numpy's offsets are kept. A launch
-    checks which of the types its device supports.
+    Elements are real numbers of 8 to 64 bits, complex64 and complex128, short vectors, and structured dtypes of these
+    (nested, with subarrays) in native byte order, with aligned members in ascending order that do not overlap. numpy's
+    offsets are kept. A launch checks which of the types its device supports.
 
     Raises AmpError for bool, and TypeError for all other dtypes.
     """
@@ -101,9 +121,9 @@ def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
         wanted: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise TypeError(f"{dtype!r} is not an element type: elements are {_POSSIBLE}") from None
-    for scalar in _SCALARS:
-        if wanted == scalar:
-            return scalar  # One object for each type, whichever C type numpy gives it.
+    known = _known(wanted)
+    if known is not None:
+        return known
     _check(wanted, "")
     return np.dtype((np.void, wanted)) if wanted.type is np.record else wanted
 
@@ -111,7 +131,7 @@ def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 def _check(dtype: np.dtype[Any], path: str) -> None:
     """Raise unless ``dtype`` can be an element, or its member ``path``."""
     what = f"member {path!r}: {dtype_name(dtype)}" if path else dtype_name(dtype)
-    if dtype in _SCALARS:
+    if _known(dtype) is not None:
         return
     if dtype.subdtype is not None:
         if not path:
@@ -164,7 +184,7 @@ def _alignment(dtype: np.dtype[Any]) -> int:
         return _alignment(dtype.subdtype[0])
     if dtype.names is not None:
         return max(_alignment(dtype[name]) for name in dtype.names)
-    return dtype.itemsize
+    return dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
 
 
 def aligned(fields: Iterable[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
@@ -279,15 +299,18 @@ def _weak_dtype(values: NDArray[Any], what: str) -> np.dtype[Any]:
     """The element type for plain Python numbers."""
     if values.dtype.kind == "i" or (values.dtype.kind == "u" and values.size):
         return np.dtype(int32)
-    if values.dtype.kind == "f":
+    if number_kind(values.dtype) == "f":
         return np.dtype(float32)
+    if values.dtype.kind == "c":
+        return np.dtype(complex64)
     return element_dtype(values.dtype)
 
 
 def _weak_converts(source: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
     if source.kind in "iub":
         return True
-    return source.kind == "f" and dtype.kind == "f"
+    kinds = {"f": "fc", "c": "c"}.get(number_kind(source), "")
+    return number_kind(dtype) in tuple(kinds)
 
 
 def convert_scalar(value: Any, dtype: np.dtype[Any]) -> Any:

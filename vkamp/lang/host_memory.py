@@ -97,7 +97,7 @@ class _HostHome(Home):
         return bool(np.may_share_memory(self.image, values))
 
     def settle(self) -> None:
-        """Bring all data home and accept no more work. Errors are ignored, because nobody could handle them."""
+        """Bring all data home and accept no more work. Errors are ignored, since no caller could handle them."""
         with self:
             if self.retired:
                 return

@@ -29,7 +29,7 @@ def _component(value: object, what: str) -> int:
     try:
         number = operator.index(cast(SupportsIndex, value))
     except TypeError:
-        raise TypeError(f"{what} components are integers, got {type(value).__name__}: {value!r}") from None
+        raise TypeError(f"{what} components must be integers, got {type(value).__name__}: {value!r}") from None
     if not _LOWEST <= number <= _HIGHEST:
         raise OverflowError(f"{what} component {number} is outside the 32-bit signed range")
     return number
@@ -342,7 +342,7 @@ class extent(_Components):
 def _tile_sizes(of: extent, sizes: tuple[Any, ...]) -> tuple[int, ...]:
     """The tile sizes for ``of``, checked."""
     if not 1 <= of.rank <= 3:
-        raise TypeError(f"tiles have rank 1 to 3, {of!r} has rank {of.rank}")
+        raise TypeError(f"tiles have rank 1 to 3, but {of!r} has rank {of.rank}")
     if len(sizes) == 1 and isinstance(sizes[0], (extent, tuple, list)):
         sizes = tuple(sizes[0])
     values = tuple([_component(size, "tile") for size in sizes])

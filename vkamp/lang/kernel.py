@@ -66,6 +66,7 @@ class KernelFunction:
         self.subgroup = subgroup
         #: What ``parallel_for_each`` remembers of this kernel's launches.
         self.launches: dict[Any, Any] = {}
+        self.plans: dict[Any, Any] = {}
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from vkamp.lang.container import Container
 from vkamp.lang.device import constant
-from vkamp.lang.dtypes import dtype_name
+from vkamp.lang.dtypes import dtype_name, number_kind
 from vkamp.lang.index_space import extent, index, tiled_index
 from vkamp.lang.vectors import ShortVector
 
@@ -83,7 +83,7 @@ def _rank(wanted: Kind, given: Kind) -> int | None:
         return 0
     if isinstance(wanted, np.dtype) and isinstance(given, np.dtype):
         # A float becomes an integer, and a number a bool, only by an explicit cast.
-        converts = wanted.kind == "f" or (wanted.kind in "iu" and given.kind in "iub")
+        converts = number_kind(wanted) == "f" or (wanted.kind in "iu" and given.kind in "iub")
         return 2 if converts else None
     return None
 

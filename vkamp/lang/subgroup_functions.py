@@ -14,7 +14,7 @@ from vkamp.lang.subgroups import subgroup as subgroup
 
 
 @func
-def inclusive_scan(x: Any, op: Any, *, cluster: constant = 0) -> Any:  # type: ignore[assignment]
+def inclusive_scan(x: Any, op: Any, *, cluster: constant = 0) -> Any:
     """The values up to this lane's own, combined by ``op(earlier, later)``."""
     position = subgroup.lane() % cluster if cluster else subgroup.lane()
     scanned = x.copy()
@@ -28,7 +28,7 @@ def inclusive_scan(x: Any, op: Any, *, cluster: constant = 0) -> Any:  # type: i
 
 
 @func
-def exclusive_scan(x: Any, op: Any, init: Any, *, cluster: constant = 0) -> Any:  # type: ignore[assignment]
+def exclusive_scan(x: Any, op: Any, init: Any, *, cluster: constant = 0) -> Any:
     """``init`` and the values before this lane's, combined by ``op(earlier, later)``; ``init`` in lane 0."""
     position = subgroup.lane() % cluster if cluster else subgroup.lane()
     # In the type of the values, which a plain number takes.
@@ -41,7 +41,7 @@ def exclusive_scan(x: Any, op: Any, init: Any, *, cluster: constant = 0) -> Any:
 
 
 @func
-def reduce(x: Any, op: Any, *, cluster: constant = 0) -> Any:  # type: ignore[assignment]
+def reduce(x: Any, op: Any, *, cluster: constant = 0) -> Any:
     """The subgroup's values in the order of the lanes, combined by ``op(earlier, later)``."""
     scanned = inclusive_scan(x, op, cluster=cluster)
     threads = subgroup.ballot_bit_count(subgroup.ballot(True))

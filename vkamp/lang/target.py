@@ -1,4 +1,4 @@
-"""``amp.target``: what a kernel knows of its device while it is compiled."""
+"""``amp.target``: the properties of its device that a kernel can use at compile time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vkamp.errors import AmpError
 from vkamp.ir.subgroups import OPERATIONS
 from vkamp.tracebacks import entry_point
 
-#: What ``has`` can be asked for: vkamp's names of optional features, and the groups of subgroup operations.
+#: The arguments of ``has``: vkamp's names of optional features, and the groups of subgroup operations.
 FEATURES: tuple[str, ...] = (
     "float16", "float64", "int8", "int16", "int64", "storage8", "storage16", "float_atomics", "float64_atomics",
     "shared_float_atomics",
@@ -101,5 +101,5 @@ class TargetTraits:
         return "<vkamp target>"
 
 
-#: What a kernel knows of its device while it is compiled.
+#: The properties of its device that a kernel can use at compile time.
 target = TargetTraits()

@@ -271,7 +271,7 @@ class array_view(Container):
         until the next use on a device. TypeError for other ranks.
         """
         if self.rank != 1:
-            raise TypeError(f"data() needs rank 1, {self!r} has rank {self.rank}")
+            raise TypeError(f"data() needs rank 1, but {self!r} has rank {self.rank}")
         if self._readonly:
             return self.__array__()
         with self._host_write() as elements:
@@ -313,8 +313,18 @@ class array_view(Container):
         or if they have gaps.
         """
         if self.rank != 1:
-            raise TypeError(f"reinterpret_as needs rank 1, {self!r} has rank {self.rank}")
+            raise TypeError(f"reinterpret_as needs rank 1, but {self!r} has rank {self.rank}")
         return self._derived(_reinterpret(self._layout, element_dtype(dtype)))
+
+    @property
+    def real(self) -> array_view:
+        """The real parts of complex elements, in the same memory, as numpy's; TypeError for other elements."""
+        return self._derived(_part(self._layout, 0))
+
+    @property
+    def imag(self) -> array_view:
+        """The imaginary parts, as :attr:`real`."""
+        return self._derived(_part(self._layout, 1))
 
     def view_as(self, of: ExtentLike) -> array_view:
         """The first elements in another shape (AMP: ``view_as``).
@@ -323,7 +333,7 @@ class array_view(Container):
         result is a prefix.
         """
         if self.rank != 1:
-            raise TypeError(f"view_as needs rank 1, {self!r} has rank {self.rank}")
+            raise TypeError(f"view_as needs rank 1, but {self!r} has rank {self.rank}")
         return self._derived(_view_as(self._layout, of))
 
     def reshape(self, *shape: Any) -> array_view:
@@ -509,7 +519,7 @@ def _prefix(source: NDArray[Any], layout: Layout, of: ExtentLike) -> Layout:
     """The first elements of an ndarray, in row-major order."""
     if source.ndim > 1:
         if not layout.is_dense:
-            raise TypeError("a prefix of an ndarray that is not contiguous: write array_view(a) and .section(...)")
+            raise TypeError("a view of a prefix needs a contiguous ndarray: write array_view(a) and .section(...)")
         layout = _flat(layout)
     return _view_as(layout, of)
 
@@ -517,6 +527,13 @@ def _prefix(source: NDArray[Any], layout: Layout, of: ExtentLike) -> Layout:
 def _flat(layout: Layout) -> Layout:
     """A dense layout as one of rank 1."""
     return Layout.dense(layout.offset, (layout.size,), layout.dtype)
+
+
+def _part(layout: Layout, number: int) -> Layout:
+    if layout.dtype.kind != "c":
+        raise TypeError(f"only complex elements have parts, these are {dtype_name(layout.dtype)}")
+    part = layout.dtype.type(0).real.dtype
+    return Layout(layout.offset + number * part.itemsize, layout.shape, layout.strides, part)
 
 
 def _view_as(layout: Layout, of: ExtentLike) -> Layout:

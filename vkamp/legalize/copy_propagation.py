@@ -12,7 +12,6 @@ import dataclasses
 from collections import Counter
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.lowered import PureCall
 from vkamp.ir.rewrite import substituted
 from vkamp.ir.types import Array
@@ -32,7 +31,7 @@ def without_uniform_asserts(kernel: ir.Kernel) -> ir.Kernel:
 
 
 def _pure(kernel: ir.Kernel) -> frozenset[str]:
-    """The functions that change nothing but their own variables, and wait for nobody."""
+    """The functions that change only their variables, and do not wait."""
     found: set[str] = set()
     for function in kernel.functions:
         if all(_changes_nothing(s, found) for s in ir.walk_statements(function.body)):
@@ -49,14 +48,14 @@ def _changes_nothing(statement: ir.Stmt, pure: set[str]) -> bool:
         return root.variable.storage in ("local", "private") or (root.variable.storage == "parameter" and not is_array)
     if isinstance(statement, ir.Call):
         return statement.function in pure
-    return not isinstance(statement, (ir.Atomic, ir.Barrier, ir.Breakpoint, ir.Print, ir.Subgroup))
+    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.Subgroup))
 
 
 def _function(function: ir.Function, pure: frozenset[str] | None) -> ir.Function:
     uses = Counter(
         node.variable.name
         for statement in ir.walk_statements(function.body)
-        for node in own_nodes(statement)
+        for node in ir.own_nodes(statement)
         if isinstance(node, ir.Local)
     )
     return dataclasses.replace(function, body=_block(function.body, uses, pure))
@@ -126,7 +125,7 @@ def _is_used_in(statement: ir.Stmt, variable: ir.Variable, uses: Counter[str], c
     if not variable.temporary or uses[variable.name] != count or isinstance(statement, ir.While):
         return False
     # A place may be printed more than once.
-    nodes = ir.walk(statement.value) if isinstance(statement, ir.Assign) else own_nodes(statement)
+    nodes = ir.walk(statement.value) if isinstance(statement, ir.Assign) else ir.own_nodes(statement)
     loads = (node.place for node in nodes if isinstance(node, ir.Load))
     return any(isinstance(place, ir.Local) and place.variable == variable for place in loads)
 

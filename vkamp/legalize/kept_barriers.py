@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.fences import FENCES, LANE_FENCES
 
 _WHOLE = {
@@ -54,7 +53,7 @@ def _is_behind_a_branch(before: ir.Block) -> bool:
 def _begins_with_a_branch(after: ir.Block) -> bool:
     """Whether a branch, or a choice that becomes one, comes before anything else that has an effect."""
     for each in after:
-        if isinstance(each, ir.If) or any(isinstance(node, (ir.Select, ir.Logical)) for node in own_nodes(each)):
+        if isinstance(each, ir.If) or any(isinstance(node, (ir.Select, ir.Logical)) for node in ir.own_nodes(each)):
             return True
         if not _is_computed(each):
             return False

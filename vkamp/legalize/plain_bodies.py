@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from vkamp.artifacts import Target
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import named, own_nodes
+from vkamp.ir.dataflow import named
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.requirements import access, typed_access
 from vkamp.ir.rewrite import fixed_values, substituted, without_unused
@@ -74,7 +74,7 @@ def peeled(kernel: ir.Kernel) -> PlainBody | None:
 
 def _weight(kernel: ir.Kernel) -> int:
     """How much there is to compile."""
-    nodes = [n for s in kernel.statements() for n in own_nodes(s)]
+    nodes = [n for s in kernel.statements() for n in ir.own_nodes(s)]
     functions = sum(isinstance(n, ir.Builtin) for n in nodes)
     return len(nodes) + functions * (_PRECISE_FUNCTION if kernel.precise else _FUNCTION)
 
@@ -200,7 +200,7 @@ def _places(block: ir.Block) -> Iterator[ir.Place]:
     for statement in ir.walk_statements(block):
         if isinstance(statement, ir.Assign) and isinstance(ir.root_of(statement.place), ir.BufferElement):
             yield statement.place
-        for node in own_nodes(statement):
+        for node in ir.own_nodes(statement):
             if isinstance(node, ir.Load) and isinstance(ir.root_of(node.place), ir.BufferElement):
                 yield node.place
 

@@ -14,14 +14,13 @@ import dataclasses
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.lowered import LaunchWord
 from vkamp.ir.rewrite import Names, nowhere
 from vkamp.ir.types import BOOL, INT32, UINT32
 
 #: Loops one after the other that stay as they are, and those of a group.
 _MAX, _GROUP = 12, 5
-#: Expressions that a loop taken apart may come to.
+#: The maximum number of expressions in an unrolled loop.
 _MAX_SPLIT = 2500
 _ONCE = "A loop that runs once: this driver takes long to compile many consecutive loops"
 _WHOLE = "The sum hides the end from this driver, which would unroll this long loop and take long to compile it"
@@ -78,7 +77,7 @@ def _in_groups(block: ir.Block, counter: ir.Variable) -> ir.Block:
 
 
 def _group(statements: list[ir.Stmt], counter: ir.Variable) -> ir.Block:
-    """A loop that runs once; what the driver knows to run at most once it takes apart again."""
+    """A loop that runs once; the driver must not know this, since it removes loops that run at most once."""
     if not statements:
         return ()
     span = nowhere(statements[0].span)
@@ -104,7 +103,7 @@ def _kept_whole(block: ir.Block) -> ir.Block:
 def _is_taken_apart(loop: ir.For) -> bool:
     if not _iterations(loop) or loop.unroll:
         return False
-    elements = (n for s in ir.walk_statements(loop.body) for n in own_nodes(s) if isinstance(n, ir.ArrayElement))
+    elements = (n for s in ir.walk_statements(loop.body) for n in ir.own_nodes(s) if isinstance(n, ir.ArrayElement))
     return any(_is_private(e) and any(_names(i, loop.variable) for i in e.indices) for e in elements)
 
 
@@ -128,5 +127,5 @@ def _size(block: ir.Block) -> int:
     for statement in block:
         inner = sum(map(_size, ir.blocks(statement)))
         times = _iterations(statement) if isinstance(statement, ir.For) and _is_taken_apart(statement) else 1
-        total += sum(1 for _ in own_nodes(statement)) + times * inner
+        total += sum(1 for _ in ir.own_nodes(statement)) + times * inner
     return total

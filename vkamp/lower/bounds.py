@@ -49,6 +49,10 @@ def _bounds(
     if len(terms) != 1:
         return
     ((index, factor),) = terms.items()
+    number = _subgroup_of(index)
+    if number is not None and (factor, constant) == (1, 0) and isinstance(right, ir.Const) and op in ("eq", "lt"):
+        dim, size = number
+        yield Bound(dim, stop=ir.Const(right.span, INT32, (int(right.value) + (op == "eq")) * size))
     if not isinstance(index, ir.ThreadIndex) or index.kind != "local" or factor != 1:
         return
     if op == "eq" and isinstance(right, ir.Const):
@@ -60,6 +64,15 @@ def _bounds(
             yield Bound(index.dim, stop=ir.Const(right.span, INT32, int(right.value) + shift))
         elif shift == 0:
             yield Bound(index.dim, stop=right)
+
+
+def _subgroup_of(expr: ir.Expr) -> tuple[int, int] | None:
+    """The dimension and the divisor of a quotient of the local index, as the number of a subgroup is one."""
+    if not isinstance(expr, ir.Binary) or expr.op != "tdiv" or not isinstance(expr.right, ir.Const):
+        return None
+    index, size = expr.left, int(expr.right.value)
+    is_local = isinstance(index, ir.ThreadIndex) and index.kind == "local"
+    return (index.dim, size) if is_local and size > 0 else None  # type: ignore[attr-defined]
 
 
 def _is_uniform(expr: ir.Expr, once: frozenset[str]) -> bool:

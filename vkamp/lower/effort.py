@@ -11,7 +11,6 @@ from dataclasses import astuple, dataclass
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import DIVISIONS
-from vkamp.ir.dataflow import own_nodes
 
 #: Seconds for an expression, a division, a branch or choice, and a loop.
 _EXPRESSION, _DIVISION, _BRANCH, _LOOP = 5e-5, 3e-3, 1e-3, 3e-3
@@ -51,7 +50,7 @@ def effort(kernel: ir.Kernel) -> Effort:
 def _of(block: ir.Block, known: dict[str, Effort]) -> Effort:
     total = Effort()
     for statement in block:
-        nodes = list(own_nodes(statement))
+        nodes = list(ir.own_nodes(statement))
         total += Effort(
             expressions=len(nodes),
             divisions=sum(isinstance(n, ir.Binary) and n.op in DIVISIONS for n in nodes),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes
 from vkamp.ir.rewrite import Names, contains, with_variables
 from vkamp.ir.types import INT32
 from vkamp.lower.errors import NotLowerable
@@ -172,6 +171,6 @@ def _indices(block: ir.Block) -> list[ir.ThreadIndex]:
     return [
         n
         for s in ir.walk_statements(block)
-        for n in own_nodes(s)
+        for n in ir.own_nodes(s)
         if isinstance(n, ir.ThreadIndex) and n.kind in ("local", "global")
     ]

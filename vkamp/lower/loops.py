@@ -25,6 +25,7 @@ from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_ar
 from vkamp.lower.load_sharing import Memory, memory_of
 from vkamp.lower.phases import Branch, Item, Phase, Repeat, Single, Sync, phases_of
 from vkamp.lower.shape import Shape, shapes_for
+from vkamp.lower.subgroups import with_subgroups
 from vkamp.lower.tile_static_forwarding import forwarded
 from vkamp.lower.unroll_and_jam import LOOP_OVERHEAD, PhaseContext, accesses, cost, jammed
 from vkamp.lower.variable_placement import VariablePlacement, computable, hoist, places
@@ -52,8 +53,12 @@ def loops(kernel: ir.Kernel, most: int, aligned: frozenset[str] = frozenset()) -
     tile = kernel.tile
     if tile is None:
         raise NotLowerable("its domain has no tiles")
+    shapes = shapes_for(tile, most)
     if uses_subgroups(kernel):
-        raise NotLowerable("it calls subgroup functions, whose threads must run together")
+        kernel, lanes = with_subgroups(kernel, most)
+        assert kernel.tile is not None
+        # Lanes that took rows of neighbours would not be subgroups.
+        shapes = iter((Shape(kernel.tile, lanes, tuple(1 for _ in lanes)),))
     kernel = forwarded(thread_arguments(inline_barriers(kernel)))
     names = Names(kernel.body, (v.name for v in kernel.tile_statics))
     variables = list(kernel.body.variables)
@@ -62,15 +67,19 @@ def loops(kernel: ir.Kernel, most: int, aligned: frozenset[str] = frozenset()) -
     where = places(kernel, items, once, variables)
     memory = memory_of(kernel, aligned)
     forms: list[tuple[_Lowering, ir.Block]] = []
-    for shape in shapes_for(tile, most):
+    for shape in shapes:
         lowering = _Lowering(kernel, shape, where, memory, names.copy(), list(variables))
         forms.append((lowering, lowering.body(items)))
         if lowering.rows_together:
             break
     lowering, body = min(forms, key=lambda form: form[0].cost * (1 if max(form[0].runs) == 1 else _DOUBT))
+    if kernel.tile != tile:
+        row = lowering.local[len(tile) - 1].name
+        remark = ir.Remark(nowhere(kernel.body.span), f"`{row}` is the number of a thread in its tile, row by row.")
+        body = (remark, *body)
     own = [v for v in lowering.variables if v.name not in lowering.kept or v.name in named(body)]
     function = dataclasses.replace(kernel.body, body=body, variables=tuple(own))
-    return dataclasses.replace(kernel, body=function, lanes=lowering.shape.lanes)
+    return dataclasses.replace(kernel, tile=tile, body=function, lanes=lowering.shape.lanes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,7 +251,7 @@ class _Lowering:
         only = {d: self.only(d, bounds.get(d), span) for d in range(len(self.tile))}
         counts = self.one_each
         if looped and not phase.exits:
-            # Where a condition ends the loops, more threads at once would only test it more often.
+            # If a condition ends the loops, running more threads together would only test it more often.
             single = {d for d, index in only.items() if index is not None or d in bounds}
             block, counts = self.jammed(block, frozenset(single))
         self.count(block, counts, only)
@@ -362,7 +371,7 @@ class _Lowering:
         return isinstance(statement, ir.Declare) and statement.variable.name in self.kept
 
     def slot(self, span: Span) -> list[ir.Expr]:
-        """Where a thread's values lie in the arrays of its lane."""
+        """The position of a thread's values in the arrays of its lane."""
         out: list[ir.Expr] = []
         for dim, trips in enumerate(self.trips):
             index: ir.Expr = ir.ThreadIndex(span, INT32, "local", dim)

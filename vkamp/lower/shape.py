@@ -1,4 +1,4 @@
-"""How the threads of a tile lie on the lanes that run them."""
+"""How the threads of a tile are distributed over the lanes that run them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def lanes_for(tile: tuple[int, ...], most: int) -> tuple[int, ...]:
 
 
 def shapes_for(tile: tuple[int, ...], most: int) -> Iterator[Shape]:
-    """The ways that a tile may lie: with lanes that take rows of neighbours, and with lanes of neighbouring threads."""
+    """The possible distributions of a tile: lanes that run rows of adjacent threads, and adjacent lanes that run
+    adjacent threads."""
     rank = len(tile)
     rows = tuple(_RUN if size % _RUN == 0 and d >= rank - 2 else 1 for d, size in enumerate(tile))
     lanes = lanes_for(tuple(size // row for size, row in zip(tile, rows, strict=True)), most)

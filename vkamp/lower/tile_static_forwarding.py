@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine, simplified
-from vkamp.ir.dataflow import assigned, own_nodes
+from vkamp.ir.dataflow import assigned
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.requirements import access, memory_unit
 from vkamp.ir.rewrite import changed, contains, filtered, fixed_values, substituted
@@ -64,7 +64,7 @@ def _arrays(kernel: ir.Kernel) -> Iterator[ir.Variable]:
     """The tile_static arrays that are used, as often as they are."""
     for function in (*kernel.functions, kernel.body):
         for statement in ir.walk_statements(function.body):
-            for node in own_nodes(statement):
+            for node in ir.own_nodes(statement):
                 if isinstance(node, ir.Local) and node.variable.storage == "tile_static":
                     yield node.variable
 
@@ -180,11 +180,11 @@ def _is_load(node: ir.Node, array: ir.Variable) -> bool:
 
 
 def _reads_of(block: ir.Block, array: ir.Variable) -> list[ir.Node]:
-    return [n for s in ir.walk_statements(block) for n in own_nodes(s) if _is_load(n, array)]
+    return [n for s in ir.walk_statements(block) for n in ir.own_nodes(s) if _is_load(n, array)]
 
 
 def _block_of(block: ir.Block, wanted: ir.Stmt) -> ir.Block | None:
-    """The block that a statement stands in."""
+    """The block that contains a statement."""
     for statement in block:
         if statement is wanted:
             return block

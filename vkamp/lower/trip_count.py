@@ -8,7 +8,7 @@ from types import MappingProxyType
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine
 from vkamp.ir.arithmetic import COMPARISONS, folded
-from vkamp.ir.dataflow import own_nodes, targets
+from vkamp.ir.dataflow import targets
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.rewrite import contains
 from vkamp.ir.types import INT32
@@ -44,7 +44,7 @@ def sizes_in_loops(kernel: ir.Kernel) -> frozenset[tuple[str, int]]:
     for statement in kernel.statements():
         is_number = isinstance(statement, ir.Assign) and statement.value.type == INT32
         if is_number or isinstance(statement, (ir.For, ir.While)):
-            found |= {(n.buffer, n.dim) for n in own_nodes(statement) if isinstance(n, ir.BufferExtent)}
+            found |= {(n.buffer, n.dim) for n in ir.own_nodes(statement) if isinstance(n, ir.BufferExtent)}
     return frozenset(found)
 
 

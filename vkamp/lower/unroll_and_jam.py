@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine
-from vkamp.ir.dataflow import assigned, exposed, mentioned, own_nodes
+from vkamp.ir.dataflow import assigned, exposed, mentioned
 from vkamp.ir.rewrite import Names, contains, filtered, substituted, value_of, with_variables
 from vkamp.ir.types import INT32, Vector
 from vkamp.lower.bounds import values
@@ -65,7 +65,7 @@ class PhaseContext:
 
 def jammed(block: ir.Block, around: PhaseContext) -> JammedPhase | None:
     """The best jam of a phase, if one is worth it."""
-    if contains(block, lambda s: isinstance(s, (ir.Return, ir.Atomic, ir.Call))):
+    if contains(block, lambda s: isinstance(s, (ir.Return, ir.Atomic, ir.Call, ir.Subgroup))):
         return None
     block = _without_index_values(block, around.private)
     most = _WORTH * (cost(block) + LOOP_OVERHEAD)
@@ -115,7 +115,7 @@ def cost(block: ir.Block) -> float:
     """What a block costs, in statements of arithmetic."""
     total = 0.0
     for statement in block:
-        total += _own_cost(statement) + sum(_cost(n.place) for n in own_nodes(statement) if isinstance(n, ir.Load))
+        total += _own_cost(statement) + sum(_cost(n.place) for n in ir.own_nodes(statement) if isinstance(n, ir.Load))
         if isinstance(statement, ir.Assign):
             total += _cost(statement.place)
         inner = sum(map(cost, ir.blocks(statement)))
@@ -147,7 +147,7 @@ def accesses(block: ir.Block) -> int:
     """The loads and stores in the text of a block."""
     count = 0
     for statement in ir.walk_statements(block):
-        count += sum(1 for n in own_nodes(statement) if isinstance(n, ir.Load) and is_memory(n.place))
+        count += sum(1 for n in ir.own_nodes(statement) if isinstance(n, ir.Load) and is_memory(n.place))
         count += isinstance(statement, ir.Assign) and is_memory(statement.place)
     return count
 
@@ -157,7 +157,7 @@ def branches(block: ir.Block) -> int:
     count = 0
     for statement in ir.walk_statements(block):
         count += isinstance(statement, ir.If)
-        count += sum(isinstance(n, (ir.Logical, ir.Select)) for n in own_nodes(statement))
+        count += sum(isinstance(n, (ir.Logical, ir.Select)) for n in ir.own_nodes(statement))
     return count
 
 
@@ -380,7 +380,7 @@ def _used_outside(block: ir.Block, loop: ir.For) -> bool:
         return sum(
             isinstance(n, ir.Local) and n.variable.name == name and n.variable.storage != "tile_static"
             for s in ir.walk_statements(nodes)
-            for n in own_nodes(s)
+            for n in ir.own_nodes(s)
         )
 
     return count(block) != count(loop.body)

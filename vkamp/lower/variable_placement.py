@@ -89,6 +89,8 @@ class _Uniform:
         for node in ir.walk(expr):
             if isinstance(node, ir.ThreadIndex) and node.kind not in ("tile", "tile_origin"):
                 return False
+            if isinstance(node, ir.SubgroupIndex):
+                return False
             if isinstance(node, ir.BufferElement) and node.buffer not in self.constant:
                 return False
             if isinstance(node, ir.Local) and node.variable.name not in self.variables:
@@ -264,7 +266,7 @@ class _Again:
 
     def cost(self, expr: ir.Expr) -> int | None:
         """What an expression costs, ``None`` if its value may be another one later."""
-        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex)):
+        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex, ir.SubgroupIndex)):
             return 0
         if isinstance(expr, ir.Load):
             return self.load(expr)

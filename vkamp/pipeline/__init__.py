@@ -24,6 +24,7 @@ from vkamp.front.signature import argument_of, exactly
 from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
 from vkamp.ir.passes import recorded
+from vkamp.ir.types import NAMED
 from vkamp.pipeline import kernel_cache
 from vkamp.pipeline.compiled import Compiled, FullKernel
 from vkamp.pipeline.kernel_cache import rebind
@@ -97,7 +98,7 @@ def executable(compiled: Compiled, target: Target) -> Executable:
         if not failures:
             # What was made without a pass is made again, and warned of again.
             kernel_cache.keep_program(compiled, target, found)
-    # Only the drivers of CPUs are asked to unroll no more than so much.
+    # Only for CPU drivers is the amount of unrolling limited.
     if target.max_unrolled_statements is not None and found.driver_seconds > _PATIENCE:
         _warn_of_driver(compiled, found.driver_seconds)
     return found
@@ -120,7 +121,8 @@ def _warn_of_driver(compiled: Compiled, seconds: float) -> None:
 
 def declared_dtype(compiled: Compiled, name: str) -> np.dtype[Any]:
     """The dtype of the elements of an array that a kernel declares."""
-    found: np.dtype[Any] = compiler_module().declared_dtype(compiled.kernel, name)
+    known = NAMED.get(compiled.declared.get(name, ""))
+    found: np.dtype[Any] = compiler_module().declared_dtype(compiled.kernel, name) if known is None else known.dtype
     return found
 
 

@@ -1,4 +1,4 @@
-"""What is known of a compiled kernel: for its launches, and, where it is asked for, the rest."""
+"""The results of compiling a kernel: those for its launches, and the others on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FullKernel(NamedTuple):
-    """What only the compiler knows of a kernel."""
+    """The results that only the compiler can compute."""
 
     kernel: Kernel
     races: RaceVerdicts
@@ -47,6 +47,8 @@ class Compiled:
     float_atomics: bool = False
     #: The components of containers' extents that decide how often its loops run.
     sizes_in_loops: frozenset[tuple[str, int]] = frozenset()
+    #: The elements of the arrays that it declares, by the types' names.
+    declared: Mapping[str, str] = field(default_factory=dict)
     #: Whether there was something to warn of.
     warned: bool = False
     #: What its programs are kept under; ``None`` if they are not.

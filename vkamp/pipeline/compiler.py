@@ -12,7 +12,7 @@ import ast
 import functools
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from vkamp import lower
 from vkamp.artifacts import Executable, Target
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
+from vkamp.check.reuse import check_reuse
 from vkamp.check.uniformity import check_uniformity
 from vkamp.errors import BarrierWarning, InternalCompilerError, RaceWarning, Span
 from vkamp.front import Request
@@ -48,14 +49,15 @@ from vkamp.ir.requirements import (
     wide_operations,
 )
 from vkamp.ir.text import text
-from vkamp.ir.types import Array
+from vkamp.ir.types import NAMED, Array
 from vkamp.ir.unroll import limited, unrolled
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.passes import shader_of
 from vkamp.progress import hide
 
 _T = TypeVar("_T")
-#: Seconds of a driver's compilation that nobody minds, and how much less another form has to take to be chosen.
+#: The duration of a driver's compilation that is acceptable (seconds), and how much faster another form must compile to
+#: be chosen.
 _LONG, _LESS = 2.0, 0.5
 
 
@@ -71,10 +73,11 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     )
     kernel = lowered.kernel
     verify_if_asked(kernel)
-    # Each iteration of an unrolled loop is judged by itself.
+    # Each iteration of an unrolled loop is checked separately.
     copied = _required("unroller", kernel, lambda: unrolled(kernel))
     uniformity = _required("uniformity", kernel, lambda: check_uniformity(copied))
-    # Races are judged by what is uniform, so that a single thread's update passes.
+    _required("reused memory", kernel, lambda: check_reuse(copied, uniformity))
+    # The check of races uses the uniformity, so that it accepts an update by a single thread.
     certain = _required("certain races", kernel, lambda: check_certain_races(copied, uniformity))
     for finding in certain:
         _warn(finding, RaceWarning)
@@ -101,6 +104,7 @@ def _compiled(kernel: ir.Kernel, races: RaceVerdicts, lowered: Lowered, warned: 
         wide=wide_operations(kernel),
         float_atomics=has_float_atomics(kernel),
         sizes_in_loops=lower.sizes_in_loops(kernel),
+        declared=_declared(kernel),
         warned=warned,
         whole=lambda: whole,
     )
@@ -154,7 +158,7 @@ def _executable(kernel: ir.Kernel, target: Target) -> Executable:
 
 
 def _lowered(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
-    """The kernel with its threads as the target wants them, and what was chosen."""
+    """The kernel with its threads lowered for the target, and the choice."""
     if target.lowering == "threads":
         return kernel, "threads"
     if "loops" in switched_off():
@@ -207,10 +211,18 @@ def subgroup_needs(kernel: ir.Kernel) -> tuple[tuple[str, str, Span], ...]:
     return tuple(found.values())
 
 
+def _declared(kernel: ir.Kernel) -> dict[str, str]:
+    kinds = {v.name: v.type.element for v in _arrays(kernel) if isinstance(v.type, Array)}
+    return {name: kind.name for name, kind in kinds.items() if NAMED.get(getattr(kind, "name", "")) == kind}
+
+
+def _arrays(kernel: ir.Kernel) -> Iterator[ir.Variable]:
+    return (s.variable for s in ir.walk_statements(kernel.body.body) if isinstance(s, ir.Declare))
+
+
 def declared_dtype(kernel: ir.Kernel, name: str) -> np.dtype[Any]:
     """The dtype of the elements of an array that a kernel declares."""
-    declared = (s.variable for s in ir.walk_statements(kernel.body.body) if isinstance(s, ir.Declare))
-    kind = next(v.type for v in declared if v.name == name)
+    kind = next(v.type for v in _arrays(kernel) if v.name == name)
     assert isinstance(kind, Array)
     return kind.element.dtype
 

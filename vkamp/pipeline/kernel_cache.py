@@ -1,8 +1,8 @@
 """Compiled kernels on disk: another process that launches the same kernel takes what the compiler made of it.
 
 What was compiled is known by the text of the kernel's file, the types of its arguments, and what the names meant that
-it uses from outside: numbers, modules, functions of vkamp, Python and numpy, and device functions with theirs.  A
-kernel that uses anything else, or that was warned of, is compiled in every process.
+it uses from outside: numbers, modules, functions of vkamp, Python and numpy, device functions with theirs, and classes
+of objects and structs.  A kernel that uses anything else, or that was warned of, is compiled in every process.
 
 Three entries: for a request the names that the compiler looked up (for a request and a device, if the kernel asks for
 traits of it); for what these mean, the facts of the kernel; for a kind of device as well, the program.  The folder is
@@ -19,6 +19,7 @@ import os
 import platform
 import weakref
 from collections.abc import Iterable, Mapping
+from inspect import getattr_static
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -30,14 +31,25 @@ from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
 from vkamp.front.guards import Guard, Place, guard_of
-from vkamp.front.identity import describe, describe_code, namespace_of
-from vkamp.front.signature import ARG_TYPES, ConstantType, OperatorType, TupleType, is_trait, read_name
+from vkamp.front.identity import classes_of_struct, describe, describe_class, describe_code, namespace_of
+from vkamp.front.signature import (
+    ARG_TYPES,
+    ConstantType,
+    FunctorType,
+    HostType,
+    MethodType,
+    OperatorType,
+    StructType,
+    TupleType,
+    is_trait,
+    read_name,
+)
 from vkamp.front.source import is_unchanged
-from vkamp.ir.types import Scalar, Vector
+from vkamp.ir.types import Array, Struct
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.loading import compiler_module
 
-#: A name that was looked up: where (``kernel``, ``function``, ``attribute``), of which one before it, and the name.
+#: A name that was looked up: where (the kind of a guard's place), of which one before it, and the name.
 _Name = tuple[str, int, str]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -89,7 +101,7 @@ def place_of(request: Request) -> str | None:
 
 
 def _functions(request: Request) -> list[Any]:
-    """The functions that a launch hands over, and those that they capture: they have names of their own."""
+    """The functions and classes of objects that a launch hands over, and those that they hold: they define names."""
     level: list[Any] = [kind for _, kind in (*request.args, *request.captures, *request.constants)]
     found: list[Any] = []
     while level:
@@ -98,11 +110,29 @@ def _functions(request: Request) -> list[Any]:
         if isinstance(kind, OperatorType):
             found.append(kind.function)
             level += [member for _, member in kind.members]
+        elif isinstance(kind, FunctorType):
+            found.append(kind.cls)
+            level += [member for _, member in kind.members]
+        elif isinstance(kind, MethodType):
+            level += [kind.function, kind.owner]
+        elif isinstance(kind, (BufferType, StructType)):
+            found += _classes(kind.element if isinstance(kind, BufferType) else kind.type)
         elif isinstance(kind, TupleType):
             level += kind.items
         elif namespace_of(kind) is not kind:
             found.append(kind)
+        else:
+            found += classes_of_struct(kind)
     return found
+
+
+def _classes(kind: Any) -> list[type]:
+    """The classes of a struct and of the structs in it."""
+    if isinstance(kind, Array):
+        return _classes(kind.element)
+    if not isinstance(kind, Struct):
+        return []
+    return [*([] if kind.cls is None else [kind.cls]), *(cls for f in kind.fields for cls in _classes(f.type))]
 
 
 def _kind(kind: ArgType) -> str | None:
@@ -117,13 +147,20 @@ def _kind(kind: ArgType) -> str | None:
             if None in (code, *(words for _, words in members))
             else f"{code} {kind.by_value} {kind.bound} {members}"
         )
+    if isinstance(kind, FunctorType):
+        words = [describe_class(kind.cls), *(_kind(member) for _, member in kind.members)]
+        return None if None in words else f"{words} {[name for name, _ in kind.members]}"
     if isinstance(kind, TupleType):
         items = [_kind(item) for item in kind.items]
         return None if None in items else f"{kind.names} {items}"
-    plain = isinstance(kind, (ScalarType, IndexType, VectorType))
-    plain = plain or (isinstance(kind, BufferType) and isinstance(kind.element, (Scalar, Vector)))
-    # All that these types hold is plain data.
-    return repr(kind) if plain else None
+    if isinstance(kind, MethodType):
+        words = [_kind(kind.function), _kind(kind.owner)]
+        return None if None in words else f"{words}"
+    if isinstance(kind, (BufferType, StructType)):
+        words = [describe_class(cls) for cls in _classes(kind.element if isinstance(kind, BufferType) else kind.type)]
+        return None if None in words else f"{kind!r} {words}"
+    # What a kernel has no use for is an error only where it is named.
+    return repr(kind) if isinstance(kind, (ScalarType, IndexType, VectorType, HostType)) else None
 
 
 # -- the names -----------------------------------------------------------------------------------------------------
@@ -152,7 +189,7 @@ def _names(request: Request, guards: Iterable[Guard]) -> tuple[list[_Name], list
 
 
 def _look_up(request: Request, names: Iterable[_Name]) -> list[Guard] | None:
-    """The guards of the names as they stand now."""
+    """The guards of the names with their current values."""
     guards: list[Guard] = []
     handed_over = (request.function, *_functions(request))
     for kind, base, name in names:
@@ -161,6 +198,9 @@ def _look_up(request: Request, names: Iterable[_Name]) -> list[Guard] | None:
         if kind == "attribute":
             place = "attribute", owner
             found = getattr(owner, name, None)
+        elif kind == "class":
+            place = "class", owner
+            found = getattr_static(owner, name, None)
         else:
             function = namespace_of(owner)
             meaning = read_name(function, name) if isinstance(function, FunctionType) else None
@@ -190,7 +230,7 @@ def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constant
 
 
 class LazyIR:
-    """The kernel's IR, compiled when somebody asks for it after all.
+    """The kernel's IR, compiled on demand.
 
     It holds no function, whose closure may hold containers.
     """
@@ -250,6 +290,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
         wide={name: (text, span(at)) for name, (text, at) in facts["wide"].items()},
         float_atomics=facts["float_atomics"],
         sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
+        declared=facts["declared"],
         key=key,
     )
 
@@ -277,6 +318,7 @@ def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compi
         "wide": {name: (text, spans.number(at)) for name, (text, at) in compiled.wide.items()},
         "float_atomics": compiled.float_atomics,
         "sizes_in_loops": sorted(compiled.sizes_in_loops),
+        "declared": dict(compiled.declared),
         "spans": spans.rows,
     }
     cache = _cache()

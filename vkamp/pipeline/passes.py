@@ -21,6 +21,7 @@ from vkamp.legalize.lower_addresses import lower_places, memory_elements
 from vkamp.legalize.narrow_floats import widened
 from vkamp.legalize.pieces import in_pieces
 from vkamp.legalize.quick_loops import quick_loops
+from vkamp.legalize.shared_memory import with_shared_memory
 from vkamp.legalize.structs import split_structs
 
 
@@ -45,6 +46,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     # GLSL has no views, nor atomics of floats.
     kernel = _must("places", kernel, lambda k: lower_places(k, target.types))
     has_narrow_types = any(kind.bits < 32 for kind in types_in_use(kernel))
+    # Nor arrays that share memory.
+    kernel = _must("places", kernel, with_shared_memory)
     # A struct with types that the device lacks has another layout in buffers than in variables.
     if has_narrow_types:
         kernel = _must("places", kernel, lambda k: split_structs(k, types))
@@ -113,6 +116,5 @@ def _refuse_debugging(kernel: ir.Kernel) -> None:
     """What a device cannot do is an error, not left out."""
     for function in (*kernel.functions, kernel.body):
         for statement in ir.walk_statements(function.body):
-            if isinstance(statement, (ir.Breakpoint, ir.Print)):
-                name = "print" if isinstance(statement, ir.Print) else "breakpoint"
-                raise diagnostic("VKA502", statement.span, name=name)
+            if isinstance(statement, ir.Aside):
+                raise diagnostic("VKA502", statement.span, name=type(statement).__name__.lower())

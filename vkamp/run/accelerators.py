@@ -48,8 +48,8 @@ class queuing_mode(enum.Enum):
 
 #: Every launch is submitted before the call returns.
 queuing_mode_immediate = queuing_mode.immediate
-#: A launch is submitted at once if the device is idle; while it is busy launches are collected, and go together when it
-#: has room.
+#: A launch is submitted immediately if the device is idle. While the device is busy, launches are collected and
+#: submitted together.
 queuing_mode_automatic = queuing_mode.automatic
 
 
@@ -64,7 +64,7 @@ class _Engines:
         self.queues: weakref.WeakSet[Queue] = weakref.WeakSet()
         self.observer: Observer | None = None
         self.default: _Default | None = None
-        self.access: dict[DeviceInfo, access_type] = {}  # arrays' default, once it was set or used
+        self.access: dict[DeviceInfo, access_type] = {}  # the default of arrays, once it was set or used
         self.unopened: dict[str, str] = {}  # Devices that the direct engine cannot open, and why.
 
     def add(self, engine: Engine) -> None:
@@ -76,7 +76,7 @@ class _Engines:
         """One of the engines that lead to Vulkan devices."""
         with self.lock:
             if name not in self.engines:
-                # Imported here: few processes use it.
+                # The import is here because few processes use the engine.
                 from vkamp.run.vulkan.engine import VulkanEngine
 
                 self.engines[name] = VulkanEngine()
@@ -127,7 +127,7 @@ def _identity(info: DeviceInfo) -> str:
 
 
 def _is_default(info: DeviceInfo) -> bool:
-    """Whether its engine is the one that is used if none is named."""
+    """Whether its engine is the one that is used by default."""
     name = _engine_name(None)
     return info.engine == (choose_engine(info)[0] if name == _AUTO else name)
 
@@ -231,7 +231,7 @@ def _default_device() -> DeviceInfo | str:
 
 @entry_point
 class accelerator:
-    """A device that runs kernels or stores data (AMP: ``accelerator``); a handle, equal if the device is.
+    """A device that runs kernels or stores data (AMP: ``accelerator``). Handles of the same device are equal.
 
     ``accelerator()`` is the default one: that of the environment variable ``VKAMP_ACCELERATOR``, else that of
     :meth:`set_default`, else the best there is (a discrete GPU before an integrated one before a CPU driver).
@@ -393,7 +393,8 @@ class accelerator:
 
     @property
     def limits(self) -> Limits | None:
-        """The limits of the device (tile sizes, memory, ...); None for ``"cpu"``."""
+        """The limits of the device: tile sizes, memory, subgroups, and ``compute_units``, the number of units that run
+        tiles (processors, for a CPU driver; None where the driver does not report it). None for ``"cpu"``."""
         return None if self._info is None else self._info.limits
 
     @property
@@ -442,7 +443,7 @@ class _View:
 
 
 def _open(owner: accelerator) -> Queue:
-    """A queue on an accelerator; it is Kompute's if ``auto`` chose an engine that cannot open the device."""
+    """A queue on an accelerator; Kompute provides it if ``auto`` chose an engine that cannot open the device."""
     info = owner._info
     assert info is not None
     try:
@@ -667,12 +668,12 @@ def info_of(place: accelerator_view | accelerator) -> DeviceInfo | None:
     return place._info
 
 
-#: What tells a view from others while it is alive, None for one that is to be chosen; a call in C.
+#: The identity of a view while it is alive; None for a view that means "choose one". A call in C.
 identity_of: Callable[[accelerator_view], int | None] = attrgetter("_identity")
 
 
 def default_view() -> accelerator_view:
-    """The default accelerator's default view; a few looks where nothing has changed since the last time."""
+    """The default accelerator's default view; cheap if nothing has changed since the last call."""
     variables = os.environ.get(_VARIABLE), os.environ.get(_ENGINE_VARIABLE)
     known = _engines.default
     if known is not None and known.variables == variables and known.devices is devices.known_devices():

@@ -51,7 +51,9 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
     missing = sorted(module.features - info.usable_features)
     if missing:
         who = (
-            f"the {info.engine.capitalize()} engine can't enable" if missing[0] in info.features else "the device lacks"
+            f"the {info.engine.capitalize()} engine cannot enable"
+            if missing[0] in info.features
+            else "the device lacks"
         )
         raise UnsupportedFeatureError(f"{info.name}: {who} {', '.join(missing)}")
     limits = info.limits
@@ -78,7 +80,7 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
 
 
 class BaseDevice(ABC, Generic[S]):
-    """A device with everything that was made on it; shared by the queues on the device.
+    """A device with everything that was created on it; the queues on the device share it.
 
     ``lock`` guards all of it; a thread that waits for a long kernel releases it during the wait. Memory consists of
     slots with a size class and a kind; slots with the same ones are interchangeable. Each engine defines its kinds.
@@ -114,7 +116,7 @@ class BaseDevice(ABC, Generic[S]):
         return not self.forked and not self.closed and self.removed is None
 
     def lose(self, reason: str) -> AcceleratorRemovedError:
-        """Marks the device as lost; returns the error to raise."""
+        """Marks the device as lost, and returns the error to raise."""
         self.removed = self.removed or reason
         return AcceleratorRemovedError(
             f"{self.info.name} was lost ({self.removed}); its data are lost", reason=self.removed
@@ -182,7 +184,7 @@ class BaseDevice(ABC, Generic[S]):
             self._destroy(slot)
 
     def _release_everything(self) -> None:
-        """Frees memory that only finished work and garbage cycles keep."""
+        """Frees memory that only finished work and garbage cycles still reference."""
         self.settle_queues()
         gc.collect()
         self.collect()

@@ -14,6 +14,7 @@ from typing import Any
 
 from vkamp.errors import AmpError
 from vkamp.run import libraries
+from vkamp.run.compute_units import ComputeUnits
 from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, DeviceKind, Heap, Limits, MemoryType
 from vkamp.run.features import FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
@@ -93,7 +94,7 @@ def free_memory(info: DeviceInfo) -> tuple[int, ...] | None:
 
 
 def heap_budgets(binding: Any, device: Any) -> tuple[int, ...]:
-    """Bytes that each heap of a physical device with VK_EXT_memory_budget would still give this process."""
+    """The bytes that this process can still allocate from each heap of a physical device with VK_EXT_memory_budget."""
     heaps, _types = _memory(binding, device, True)
     return tuple(heap.budget for heap in heaps)
 
@@ -199,9 +200,10 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
     subgroup = struct(vk, "VkPhysicalDeviceSubgroupProperties")
     sizes = struct(vk, "VkPhysicalDeviceMaintenance3Properties")
     lanes = struct(vk, "VkPhysicalDeviceSubgroupSizeControlProperties")
+    units = ComputeUnits(vk, extensions if version >= (1, 1, 0) else frozenset())
     if version >= (1, 1, 0):
         head = struct(vk, "VkPhysicalDeviceProperties2")
-        parts = [ids, subgroup, sizes]
+        parts = [ids, subgroup, sizes, *units.parts]
         if version >= (1, 2, 0) or "VK_KHR_driver_properties" in extensions:
             parts.append(driver)
         if version >= (1, 3, 0) or "VK_EXT_subgroup_size_control" in extensions:
@@ -209,17 +211,18 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
         chain(vk, head, *parts)
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
     heaps, types = _memory(vk, device, "VK_EXT_memory_budget" in extensions)
+    kind = _KINDS.get(plain.deviceType, "other")
+    limits = _limits(vk, plain.limits, subgroup, lanes, sizes.maxMemoryAllocationSize)
     return DeviceInfo(
         engine="vulkan",
         index=index,
         name=_text(vk, plain.deviceName),
-        kind=_KINDS.get(plain.deviceType, "other"),
-        vendor_id=plain.vendorID,
+        kind=kind,
         driver=_driver_text(vk, driver, plain.driverVersion),
         api_version=version,
         uuid=bytes(vk.ffi.buffer(ids.deviceUUID)).hex(),
         memory_bytes=sum(h.size for h in heaps if h.device_local),
-        limits=_limits(vk, plain.limits, subgroup, lanes, sizes.maxMemoryAllocationSize),
+        limits=replace(limits, compute_units=units.count(is_cpu=kind == "cpu")),
         features=FeatureChain(vk, device, version, extensions).names(),
         engine_features=frozenset(),
         heaps=heaps,

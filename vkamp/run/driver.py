@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 PAUSE = 1e-3
 #: The interval between two checks, as a fraction of the time that the work has taken so far, and its bounds (seconds).
 _PART, _SHORTEST, _MAX_LENGTH = 0.03, 1e-4, 5e-3
-#: Looks in a row that find nothing to do become rarer, up to this (seconds); after so many the thread sleeps until it
-#: is called. To be woken costs a program that waits for each launch more than looks that are rare.
+#: While the checks find nothing to do, their interval grows up to this (seconds). After so many of them the thread
+#: sleeps until it is woken. For a program that waits for each launch, waking the thread costs more than infrequent
+#: checks.
 _IDLE, _IDLE_LOOKS = 4e-3, 16
 
 _log = logging.getLogger("vkamp")

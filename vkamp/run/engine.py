@@ -1,8 +1,8 @@
 """The engine interface: device list, buffers, programs, submission, completion.
 
-Everything that knows Vulkan implements these classes. An engine gives devices (:class:`DeviceInfo`) and opens queues on
-them; a :class:`Queue` is what one ``accelerator_view`` is: it allocates, takes programs and runs dispatches as if one
-after the other. Nothing here imports an engine or a driver.
+Everything that uses Vulkan implements these classes. An engine lists devices (:class:`DeviceInfo`) and opens queues on
+them. A :class:`Queue` implements one ``accelerator_view``: it allocates memory, prepares programs, and runs dispatches
+as if one after the other. Nothing here imports an engine or a driver.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from vkamp.artifacts import Executable
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, Footprint
 
-#: What devices may support of subgroups; kernels have no functions for the last two, but an edited shader may.
+#: The subgroup operations that devices may support. Kernels have no functions for the last two, but an edited shader
+#: can use them.
 SUBGROUP_OPERATIONS = (
     "basic",
     "vote",
@@ -41,10 +42,12 @@ class Limits:
 
     ``tile_threads``: threads of a tile. ``tile_size``: threads of a tile per dimension. ``tile_count``: tiles of a
     dispatch per dimension. ``shared_bytes``: tile_static memory of a tile. ``buffer_bytes``: the largest buffer.
-    ``push_bytes``: push constants. ``buffers``: storage buffers of a program. ``subgroup_size``: lanes;
-    ``subgroup_operations``: what compute shaders may do with them, of ``SUBGROUP_OPERATIONS``
-    (VkSubgroupFeatureFlagBits). ``subgroup_sizes``: the lanes that a kernel can require; ``tile_subgroups``: the most
-    subgroups of a tile of such a kernel.
+    ``push_bytes``: push constants. ``buffers``: storage buffers of a program. ``subgroup_size``: lanes of a subgroup;
+    ``subgroup_operations``: those of ``SUBGROUP_OPERATIONS`` that compute shaders may use (VkSubgroupFeatureFlagBits).
+    ``subgroup_sizes``: the lanes that a kernel can require; ``tile_subgroups``: the maximum number of subgroups in a
+    tile of such a kernel. ``compute_units``: the units that run tiles (AMD: compute units, NVIDIA: streaming
+    multiprocessors, Arm: shader cores), for CPU drivers the processors that the process may use; None where the driver
+    reports none.
     """
 
     tile_threads: int
@@ -58,6 +61,7 @@ class Limits:
     subgroup_operations: frozenset[str] = frozenset()
     subgroup_sizes: tuple[int, ...] = ()
     tile_subgroups: int = 0
+    compute_units: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,20 +84,17 @@ class MemoryType:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """A device as an engine found it.
-
-    ``index`` counts the engine's devices; ``features`` names what the *device* has (``"float64"``, ``"int64"``,
-    ``"float16"``, ``"int16"``, ``"int8"``, ...), ``engine_features`` what the *engine* can enable: a program may use
-    what both have. ``memory_bytes`` is the size of the device's own memory, ``uuid`` 32 hexadecimal digits or empty.
-    ``tick`` are the seconds of a tick of the device's clock, ``tick_bits`` the bits of its timestamps, 0 if it has
-    none.
+    """A device as an engine found it. ``index`` is its number among the engine's devices; ``features`` names what the
+    *device* has (``"float64"``, ``"int64"``, ``"float16"``, ``"int16"``, ``"int8"``, ...), ``engine_features`` what the
+    *engine* can enable: a program may use what both have. ``memory_bytes`` is the size of the device's own memory,
+    ``uuid`` 32 hexadecimal digits or empty. ``tick`` is the duration of a tick of the device's clock in seconds,
+    ``tick_bits`` the number of bits of its timestamps, 0 if it has none.
     """
 
     engine: str
     index: int
     name: str
     kind: DeviceKind
-    vendor_id: int
     driver: str
     api_version: tuple[int, int, int]
     uuid: str
@@ -114,7 +115,8 @@ class DeviceInfo:
 
     @property
     def kernel_features(self) -> frozenset[str]:
-        """What kernels may use: the usable features, and groups of subgroup operations as ``subgroup_shuffle``."""
+        """What kernels may use: the usable features, and groups of subgroup operations with names such as
+        ``subgroup_shuffle``."""
         return self.usable_features | {f"subgroup_{operation}" for operation in self.limits.subgroup_operations}
 
 
@@ -122,11 +124,11 @@ class DeviceInfo:
 class Statistics:
     """The counters of a queue: operations and bytes.
 
-    ``uploaded_bytes`` and ``downloaded_bytes`` are what callers asked to move, ``synced_bytes`` what the device copied
-    between its memory and the host's for that (whole buffers, where the two have memories of their own: Kompute copies
-    no parts). ``submissions`` counts calls of the driver's submit, ``barriers`` those recorded between work whose order
-    matters, ``dispatches`` programs run, ``pipelines`` compilations by the driver, ``allocations`` pieces of memory
-    that the driver was asked for.
+    ``uploaded_bytes`` and ``downloaded_bytes`` count what callers asked to move. ``synced_bytes`` counts what the
+    device copied between its memory and the host's for this (whole buffers where the two have separate memory, since
+    Kompute copies no parts). ``submissions`` counts calls of the driver's submit, ``barriers`` those recorded between
+    work whose order matters, ``dispatches`` programs run, ``pipelines`` compilations by the driver, ``allocations``
+    requests of memory to the driver.
     """
 
     uploads: int = 0
@@ -171,12 +173,12 @@ class Transfer:
     finished: float
 
 
-#: What takes the events of a queue.
+#: The receiver of the events of a queue.
 Sink = Callable[[Timing | Transfer], None]
 
 
 class Buffer(ABC):
-    """Memory of one queue; satisfies ``vkamp.lang.storage.Storage``. Its last reference gives the memory back."""
+    """Memory of one queue; implements ``vkamp.lang.storage.Storage``. The memory is freed with the last reference."""
 
     @property
     @abstractmethod
@@ -188,7 +190,7 @@ class Buffer(ABC):
         """Writes ``data`` (uint8, one-dimensional) at byte ``offset``; ordered after every dispatch already enqueued.
         With ``where``, positions in ``data``, only those bytes.
 
-        ``data`` may be changed as soon as the call returns. The other bytes keep what they hold.
+        ``data`` may be changed as soon as the call returns. The other bytes keep their values.
         """
 
     @abstractmethod
@@ -196,13 +198,13 @@ class Buffer(ABC):
         self, offset: int, nbytes: int, where: ByteSet | None = None, out: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
         """The bytes ``offset .. offset + nbytes`` as a fresh array; waits for the dispatches that write them. With
-        ``where``, positions from ``offset`` on, only those bytes count. With ``out``, as long, they are written there,
-        and no others, and it is returned.
+        ``where``, positions from ``offset`` on, only those bytes are read. With ``out``, which has the same length,
+        they are written there, the other bytes of ``out`` stay as they are, and ``out`` is returned.
         """
 
     def take_from(self, offset: int, source: Buffer, source_offset: int, nbytes: int) -> bool:
         """Writes bytes of another buffer, of any queue, at byte ``offset``; after every dispatch already enqueued in
-        both queues. False, and nothing has happened, if there is no way but by the host's arrays.
+        both queues. Returns False and does nothing if the copy must go through arrays of the host.
         """
         return False
 
@@ -218,7 +220,7 @@ class Program(ABC):
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch as the program's author sees it, for an engine that runs the IR instead of a shader.
+    """A launch as the author of the program sees it, for an engine that runs the IR instead of a shader.
 
     ``domain``: threads per dimension. ``containers`` (``lang.container.Descriptor``; those whose elements the kernel
     accesses) and ``scalars`` by parameter name. ``extents``: those of all containers. ``kernel``: its name. ``tile``:
@@ -239,8 +241,10 @@ class Dispatch:
 
     ``push``: exactly the program's push constants, a multiple of 4 bytes. ``groups``: 1 up to the device's limit each.
     ``writes``: for each buffer, whether the program may write it. ``regions``: for each buffer the parts of it that the
-    program may touch, None for all; empty for all of all. Nothing else orders dispatches: a wrong False or a missing
-    part is a race.
+    program may touch, None for the whole buffer; an empty tuple means the whole of all buffers. Nothing else orders
+    dispatches: a wrong False or a missing part is a race. ``sizes``: a buffer that begins with the grid (x, y, z as
+    uint32, 0 up to the device's limit each) instead of ``groups``, which are 1; only for queues that take it
+    (:attr:`Queue.takes_sizes`).
     """
 
     program: Program
@@ -250,6 +254,7 @@ class Dispatch:
     writes: tuple[bool, ...]
     launch: Launch | None = None
     regions: tuple[tuple[Footprint, ...] | None, ...] = ()
+    sizes: Buffer | None = None
 
 
 class Ready(ABC):
@@ -260,8 +265,8 @@ class Ready(ABC):
         """Appends the dispatch to its queue, as :meth:`Queue.enqueue` does."""
 
     @abstractmethod
-    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
-        """Appends it with other push constants, as long as its own; ``scalars`` are the launch's."""
+    def enqueue_with(self, push: bytes) -> None:
+        """Appends it with other push constants of the same size. The description of the launch keeps its numbers."""
 
 
 class Recording(ABC):
@@ -273,7 +278,7 @@ class Recording(ABC):
 
 
 class _Enqueued(Ready, Recording):
-    """The implementation for engines that have no faster way than :meth:`Queue.enqueue`."""
+    """The implementation for engines that have nothing faster than :meth:`Queue.enqueue`."""
 
     def __init__(self, queue: Queue, dispatches: Sequence[Dispatch]) -> None:
         self._queue = queue
@@ -285,21 +290,22 @@ class _Enqueued(Ready, Recording):
 
     replay = enqueue
 
-    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
+    def enqueue_with(self, push: bytes) -> None:
         for each in self._dispatches:
-            launch = None if each.launch is None else dataclasses.replace(each.launch, scalars=scalars)
-            self._queue.enqueue(dataclasses.replace(each, push=push, launch=launch))
+            self._queue.enqueue(dataclasses.replace(each, push=push))
 
 
 class Queue(ABC):
     """Runs dispatches as if in the order of ``enqueue``; one queue is one ``accelerator_view``.
 
-    Safe to use from many threads. With ``immediate`` every enqueue submits at once (``queuing_mode_immediate``).
+    Safe to use from many threads. With ``immediate`` every enqueue submits immediately (``queuing_mode_immediate``).
     """
 
     immediate: bool = False
     #: False after :meth:`close`.
     is_open: bool = True
+    #: Whether it takes dispatches whose grid is in a buffer.
+    takes_sizes: bool = False
 
     @property
     @abstractmethod
@@ -313,15 +319,13 @@ class Queue(ABC):
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:
-        """A buffer of ``nbytes`` (1 or more) bytes; what it holds is undefined.
-
-        Raises ``OutOfMemoryError`` if it is larger than the device takes or than there is memory for, and ``AmpError``
-        if ``nbytes`` is not positive.
+        """A buffer of ``nbytes`` (1 or more) bytes, whose contents are undefined. Raises ``OutOfMemoryError`` if it
+        exceeds the device's limit or the free memory, and ``AmpError`` if ``nbytes`` is not positive.
         """
 
     def share(self, memory: NDArray[np.uint8]) -> Buffer | None:
-        """A buffer that is ``memory`` of the host's itself, which it keeps alive, and a
-        ``vkamp.lang.storage.SharedStorage``; None where the device can't work in it.
+        """A buffer whose memory is ``memory`` of the host, which it keeps alive; it is also a
+        ``vkamp.lang.storage.SharedStorage``. None if the device cannot work in this memory.
         """
         return None
 
@@ -347,7 +351,7 @@ class Queue(ABC):
 
     @abstractmethod
     def flush(self) -> None:
-        """Submits everything enqueued, as soon as what it needs is over; waits for nothing."""
+        """Submits everything enqueued as soon as the work that it needs has finished; does not wait."""
 
     @abstractmethod
     def wait(self) -> None:
@@ -355,11 +359,11 @@ class Queue(ABC):
 
     @abstractmethod
     def mark(self) -> Callable[[], None]:
-        """Submits everything enqueued; what it returns waits until just that is done."""
+        """Submits everything enqueued; returns a function that waits until exactly this work is done."""
 
     def profile(self, sink: Sink | None) -> None:
-        """From now on has ``sink`` called with every dispatch's time when it is known to be over, at the latest by
-        :meth:`wait`, and with every transfer; None ends that. Timed dispatches don't overlap.
+        """From now on calls ``sink`` with the time of every dispatch when its end is known, at the latest in
+        :meth:`wait`, and with every transfer; None ends this. Timed dispatches don't overlap.
 
         Raises ``UnsupportedFeatureError`` if the engine or the device can't.
         """
@@ -368,17 +372,17 @@ class Queue(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Waits for what was submitted; afterwards every use is an ``AmpError``. Closing twice is fine."""
+        """Waits for what was submitted; afterwards every use raises ``AmpError``. It may be called twice."""
 
 
 class Engine(ABC):
-    """A way to devices. ``name`` is part of the device paths."""
+    """An implementation that reaches devices. ``name`` is part of the device paths."""
 
     name: str
 
     @abstractmethod
     def devices(self) -> list[DeviceInfo]:
-        """The devices, by index. Raises ``AmpError`` that says what to install if there can be none."""
+        """The devices, by index. If none can be found, raises ``AmpError``, which says what to install."""
 
     @abstractmethod
     def open(self, info: DeviceInfo) -> Queue:

@@ -10,8 +10,8 @@ _1_1, _1_2, _1_3 = (1, 1, 0), (1, 2, 0), (1, 3, 0)
 
 
 class _Part(NamedTuple):
-    """A struct of features: its name without "VkPhysicalDevice", the version of Vulkan that has it, the extension
-    before that, and the fields that are enabled. The other fields may cost something, or need more.
+    """A struct of features: its name without "VkPhysicalDevice", the version of Vulkan that contains it, the extension
+    that contained it before, and the fields that are enabled. The other fields may cost time, or need more features.
     """
 
     name: str
@@ -48,7 +48,8 @@ _PARTS = (
 )
 # fmt: on
 
-#: Of vkamp's features the fields that a device must have. Types: it computes with them, and stores them in buffers.
+#: For each of vkamp's features, the fields that a device must have. A type is a feature if the device computes with it
+#: and stores it in buffers.
 _NEEDED = {
     "float64": ("shaderFloat64",),
     "int64": ("shaderInt64",),
@@ -68,8 +69,8 @@ _NEEDED = {
     "cooperative_matrix": ("cooperativeMatrix",),
 }
 
-#: Everything that an engine which enables features can enable. ``storage16`` and ``storage8``: elements of these sizes
-#: in buffers, which the types of these sizes include.
+#: Everything that can be enabled by an engine that enables features. ``storage16`` and ``storage8``: elements of these
+#: sizes in buffers, which the types of these sizes include.
 FEATURES = frozenset(_NEEDED)
 
 

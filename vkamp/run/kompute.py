@@ -1,7 +1,7 @@
 """The Kompute engine: its devices, memory and pipelines; :mod:`vkamp.run.kompute_queue` says what runs when.
 
 kp crashes the process on what it does not check (sizes, SPIR-V, missing drivers, order of destruction), so everything
-is checked before it gets there, and everything of kp's that is alive hangs on a :class:`Device`.
+is checked first, and a :class:`Device` references every object of kp that is alive.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ _PIPELINES = 1024
 #: A program as large as this takes a driver about a second to compile: SwiftShader 1.3 s for 38 KB, 4 s for 62 KB.
 _LONG_BYTES = 32 << 10
 _RECORDINGS = 64
-#: What a submission costs at least, on CPU drivers, and what is believed at most (seconds); an H200's costs 0.5 ms.
+#: The lowest cost of a submission on CPU drivers, and the highest measured cost that is accepted as one (seconds). A
+#: submission to an H200 costs 0.5 ms.
 _SUBMISSION = 1e-4, 1e-3
-#: A device that was handed work so long ago is in use (seconds).
+#: A device is in use for this long after its last submission (seconds).
 _LATELY = 0.1
 #: Seconds that a program may lose to Kompute's waiting on a GPU before it gets a warning.
 _MUCH = 1.0
 _WORD = np.dtype(np.uint32)
-#: Bytes before and behind each buffer on CPU drivers, where a store out of bounds would change the host's own memory:
-#: kp can't switch on the bounds checks of drivers. Accesses further away are limited to them (vkamp.spirv.bounds).
+#: Bytes before and behind each buffer on CPU drivers, where a store out of bounds would change other memory of the
+#: host: kp cannot enable the bounds checks of drivers. Accesses further away are limited to them (vkamp.spirv.bounds).
 _GUARD = 16 << 10
 
 _open: OpenDevices[Device] = OpenDevices()
@@ -107,14 +108,14 @@ class KomputeProgram(DeviceProgram):
         if device.guard:
             self.spirv = with_guard(self.spirv, device.guard)
         self.runs = 0
-        #: The tiles of the largest submission that ran in one piece, and of the largest one that may have spent all its
-        #: time in being submitted piece by piece.
+        #: The tiles of the largest submission that ran in one piece, and of the largest one whose time may have been
+        #: spent only on submitting its operations one by one.
         self.tiles_at_once = self.tiles_in_time = 0
 
 
 @dataclass
 class Pipeline:
-    """A ``kp.Algorithm``: a program bound to memory and to a grid. ``serial`` is never used again."""
+    """A ``kp.Algorithm``: a program bound to memory and to a grid. ``serial`` numbers are unique."""
 
     program: KomputeProgram
     serial: int
@@ -154,14 +155,14 @@ class TensorSlot:
 
 
 class Held(Protocol):
-    """Something that holds objects of kp's, and must release them before the device does."""
+    """An owner of objects of kp, which must release them before the device is destroyed."""
 
     def release(self) -> None:
-        """Releases everything of kp's."""
+        """Releases all objects of kp."""
 
 
 class Device(BaseDevice[TensorSlot]):
-    """A ``kp.Manager`` with everything that was made on it. The kinds of memory: ``mirrored`` or not.
+    """A ``kp.Manager`` with everything that was created on it. The kinds of memory are ``mirrored`` and not mirrored.
 
     ``condition`` wakes the threads that wait for a long kernel.
     """
@@ -177,7 +178,7 @@ class Device(BaseDevice[TensorSlot]):
         self.guard = _GUARD if info.kind == "cpu" and not mirrored else 0
         self.condition = threading.Condition(self.lock)
         self.manager = _open_manager(kp, info)
-        # A CPU can't be lost; elsewhere every submission ends with a word that says so.
+        # A CPU cannot be lost; on other devices every submission ends by writing a word that shows its end.
         self.needs_canary = info.kind != "cpu"
         self.running: dict[int, KomputeSubmission] = {}
         #: The seconds that went into submissions between which the host waited.
@@ -193,20 +194,20 @@ class Device(BaseDevice[TensorSlot]):
         self._programs: weakref.WeakValueDictionary[str, KomputeProgram]
         self._programs = weakref.WeakValueDictionary()
         self._dummy: TensorSlot | None = None
-        #: When it last got work, by the host's clock.
+        #: The time of the last submission, by the host's clock.
         self.used = 0.0
-        #: What is kept outside of the device, and holds objects of kp's.
+        #: The owners outside of the device that hold objects of kp.
         self.held: weakref.WeakSet[Held] = weakref.WeakSet()
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other device was handed work lately."""
+        """Whether no other device has received work recently."""
         since = time.perf_counter() - _LATELY
         return all(each is self or each.used < since for each in list(_open.devices.values()))
 
     @property
     def submission_cost(self) -> float:
-        """What a submission itself costs, in seconds: no more than the quickest one took."""
+        """The cost of a submission itself in seconds: at most the time of the quickest one."""
         least, most = _SUBMISSION
         return min(max(self.quickest, least), most)
 
@@ -216,9 +217,8 @@ class Device(BaseDevice[TensorSlot]):
         slot.dirty = slot.stale = False
 
     def take_flag(self) -> TensorSlot:
-        """A word that is 1 in the device's memory: copied home, it says that the device got that far.
-
-        They are made two at a time and never pooled, since making one waits for the device.
+        """A word that is 1 in the device's memory: when the host sees the 1, the device has reached this point. Flags
+        are created two at a time and used again, since creating one waits for the device.
         """
         self.check()
         if not self._flags:
@@ -279,7 +279,7 @@ class Device(BaseDevice[TensorSlot]):
         groups: tuple[int, int, int],
         statistics: Statistics,
     ) -> Pipeline:
-        """The program bound to memory and grid: compiled by the driver, or remembered."""
+        """The program bound to memory and grid: compiled by the driver, or from the cache."""
         key = (program.key, tuple(slot.id for slot in slots), groups)
         found = self._pipelines.get(key)
         if found is not None:
@@ -310,13 +310,14 @@ class Device(BaseDevice[TensorSlot]):
         return Pipeline(program, self.number(), algorithm, frozenset(slot.id for slot in slots))
 
     def _dummy_slot(self, statistics: Statistics) -> TensorSlot:
-        """What a program without buffers is bound to: kp crashes on none."""
+        """The memory that a program without buffers is bound to, since kp crashes without any."""
         if self._dummy is None:
             self._dummy = self.take(4, self.kind, statistics)
         return self._dummy
 
     def recording(self, key: Hashable, slots: frozenset[int], record: Callable[[], Any]) -> Any:
-        """The recorded sequence of ``key``, which touches ``slots``: made by ``record`` once, evaluated many times."""
+        """The recorded sequence of ``key``, which uses ``slots``: ``record`` creates it once, and it is evaluated many
+        times."""
         found = self._recordings.get(key)
         if found is None:
             found = self._recordings[key] = _Recording(record(), slots)
@@ -327,8 +328,8 @@ class Device(BaseDevice[TensorSlot]):
         return found.sequence
 
     def waited_between(self, seconds: float) -> None:
-        """Notes that a submission, which took so long, was over before the next one could be handed over; warns once
-        when that has cost too much.
+        """Records that a submission of this duration had finished before the next one could be submitted; warns once
+        when this has cost too much.
         """
         self._lost += min(self.submission_cost, seconds)
         if self._lost >= _MUCH and not Device.has_warned:
@@ -363,5 +364,5 @@ class Device(BaseDevice[TensorSlot]):
                 slot.mirror = np.empty(0, np.uint8)
                 slot.tensor = None
             self._slots.clear()
-            # Not destroy(): kp's destructor would do it again and complain.
+            # Not destroy(): kp's destructor would destroy it again and print a warning.
             self.manager = None

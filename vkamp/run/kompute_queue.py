@@ -1,9 +1,9 @@
 """Scheduling on a Kompute device: queues, their buffers, and submissions.
 
-Kompute records no barrier between dispatches, so one that needs another's results is submitted after the host has
-waited for that other; those that are independent share a submission. The same holds for uploads to memory that a
-dispatch then writes. Short submissions are waited for inside kp, which keeps every other Python thread and Ctrl-C
-waiting too; long ones are polled through a word that the device writes at the end.
+Kompute records no barrier between dispatches, so a dispatch that needs the results of another is submitted after the
+host has waited for the other; independent dispatches share a submission. The same holds for uploads to memory that a
+dispatch then writes. The host waits for short submissions inside kp, which blocks all other Python threads and Ctrl-C.
+It polls long ones through a word that the device writes at the end.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from vkamp.run.submission import KomputeReady, KomputeRecording, KomputeSubmissi
 
 _MAX_PENDING = 64
 _MAX_RUNNING = 32
-#: What is expected to take longer is started by its launch (seconds); shorter work costs less in one piece.
+#: The launch starts work that is expected to take longer (seconds); shorter work costs less in one piece.
 _WORTH_STARTING = 2e-3
-#: The driver runs short work for so long at a time: it keeps all other threads waiting (seconds).
+#: The driver thread runs short work for at most this long at a time, since it blocks all other threads (seconds).
 _SLICE = 2.5e-4
-#: What is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
+#: Work that is expected to take longer is polled, so that Ctrl-C and other threads work (seconds).
 _SHORT = 0.02
-#: The same while another device is in use, too: waiting inside kp keeps its threads from working (seconds).
+#: The same while another device is also in use, whose threads cannot work during a wait inside kp (seconds).
 _SHORT_BESIDE = 1e-3
 #: The maximum wait inside kp for a submission that is expected to take long (seconds).
 _MAX_TRY = 1.0
@@ -54,7 +54,8 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
 
     def __init__(self, device: Device) -> None:
         super().__init__(device)
-        # Submissions in order, then dispatches that are in none yet: one list, so that planning is one assignment.
+        # Submissions in order, then dispatches that are not in a submission yet. They are one list, so that planning is
+        # one assignment.
         self._work: list[KomputeSubmission | Pending] = []
         with device.lock:
             self._flag = device.take_flag()
@@ -122,7 +123,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
                 self._go()
             elif made:
                 self._driver.call()
-            # Its memory is held by others most likely; two of them are enough to do.
+            # Most likely other work holds its memory; two of them keep the device busy.
             self._bound(_MAX_PENDING + 2 * sum(len(each.dispatches) for each in made))
 
     def _cost(self, submission: KomputeSubmission) -> float:
@@ -137,8 +138,8 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             self._driver.call()
 
     def _make_room(self) -> None:
-        """Runs what is pending, if it is short: that costs less in one piece.  Otherwise starts it."""
-        # The next one may need the last one, and go with it.
+        """Runs the pending work if it is short, since that costs less in one piece; starts it otherwise."""
+        # The next one may need the last one, and share its submission.
         if self._run_one_by_one(left=1):
             return
         self._plan()
@@ -149,7 +150,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             self._bound(_MAX_PENDING)
 
     def _bound(self, most: int) -> None:
-        """Waits for the oldest work where there are more dispatches than ``most``: they hold their memory."""
+        """Waits for the oldest work if there are more than ``most`` dispatches, since they hold their memory."""
         running = [each for each in self._work if isinstance(each, KomputeSubmission)]
         held = sum(len(each.dispatches) for each in running)
         oldest: list[KomputeSubmission] = []
@@ -206,13 +207,14 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
     def upload(
         self, buffer: DeviceBuffer[TensorSlot], offset: int, data: NDArray[np.uint8], where: ByteSet | None
     ) -> None:
-        """Writes ``data`` into the host's bytes; the device gets them before the next dispatch that uses them."""
+        """Writes ``data`` into the host's bytes; they are copied to the device before the next dispatch that uses
+        them."""
         self._check()
         slot, whole = buffer.slot, where is None and data.nbytes == buffer.nbytes
         if not data.size:
             return
         with self.device.lock:
-            # Again, if another thread enqueued more while this one waited.
+            # Repeats if another thread has enqueued more during the wait.
             while any(touches(each, slot) for each in self._work):
                 self._plan()
                 self._settle(lambda s: touches(s, slot))
@@ -254,17 +256,17 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
 
         if changing():
             self._run_one_by_one()
-        # Again, if another thread enqueued more while this one waited.
+        # Repeats if another thread has enqueued more during the wait.
         while slot.stale or changing():
             self._plan(slot)
             self._settle(lambda s: s.changes(slot))
 
     def _run_one_by_one(self, left: int = 0, short: float = _SHORT, most: float = math.inf) -> bool:
-        """Runs the dispatches that there are from recordings of their own, and leaves so many; those that come after
-        ``most`` seconds are left, too.
+        """Runs each pending dispatch from its own recording, except the last ``left`` ones and those not reached within
+        ``most`` seconds.
 
-        ``False`` if something else is to be done: each must need the one before, and all be ``short`` and have run
-        before.
+        ``False`` if the work is not suited: each dispatch must need the one before it, all must be ``short``, and all
+        must have run before.
         """
         if self.device.running or self._sink is not None or not self._work:
             return False
@@ -284,7 +286,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         return True
 
     def _run_alone(self, pending: Pending) -> bool:
-        """Runs the first dispatch; whether it was as short as expected."""
+        """Runs the first dispatch, and returns whether it was as short as expected."""
         work, device = self._work, self.device
         assert pending.alone is not None
         try:
@@ -308,15 +310,13 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
     # -- planning
 
     def _plan(self, needed_slot: TensorSlot | None = None) -> None:
-        """Puts all pending dispatches into submissions; ``needed_slot`` is copied to the host by the one that writes it
-        last.
-        """
+        """Puts pending dispatches into submissions; the last one that writes ``needed_slot`` copies it to the host."""
         planned = [each for each in self._work if isinstance(each, KomputeSubmission)]
         pending = [each for each in self._work if isinstance(each, Pending)]
         on_their_way = {slot.id for each in planned for slot in each.uploads}
         made: list[KomputeSubmission] = []
         for level in levels([each.access for each in pending]):
-            # What is timed runs alone.
+            # Timed dispatches run alone.
             for part in [level] if self._sink is None else [[at] for at in level]:
                 made += self._submissions([pending[i] for i in part], on_their_way)
         if needed_slot is not None and needed_slot.mirrored:
@@ -328,12 +328,12 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         self._work[len(planned) : len(planned) + len(pending)] = made
 
     def _submissions(self, level: list[Pending], on_their_way: set[int]) -> list[KomputeSubmission]:
-        """A level's submission, after one for the uploads that can't be in it."""
+        """A level's submission, after a submission of the uploads that cannot be part of it."""
         slots = {slot.id: slot for each in level for slot in each.slots}
         fresh = [s for s in slots.values() if s.dirty and s.id not in on_their_way]
         on_their_way.update(slot.id for slot in fresh)
         written = {i for each in level for i in each.access.writes}
-        # The barrier that Kompute records after a copy covers reads only.
+        # The barrier that Kompute records after a copy orders reads only.
         before = [slot for slot in fresh if slot.id in written]
         made = [KomputeSubmission(self, [], before, [])] if before else []
         made.append(KomputeSubmission(self, level, [s for s in fresh if s.id not in written], []))
@@ -358,7 +358,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             if self._run_one_by_one(short=PAUSE, most=_SLICE):
                 self._seen = self._statistics.dispatches
                 return pause_after(0)
-        # What is planned is about to hold its memory: no more than the host may have enqueued.
+        # Planned work holds its memory, so there is at most as much as the host may enqueue.
         if sum([len(each.dispatches) if isinstance(each, KomputeSubmission) else 1 for each in work]) <= _MAX_PENDING:
             self._plan()
         until = time.perf_counter() + _SLICE
@@ -376,7 +376,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         return pause_after(time.perf_counter() - started)
 
     def _start_ready(self) -> None:
-        """Starts the submissions that need nothing of those before them."""
+        """Starts the submissions that do not depend on those before them."""
         before: list[KomputeSubmission] = []
         while len(before) < min(len(self._work), _MAX_RUNNING):
             each = self._work[len(before)]
@@ -415,7 +415,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             self._advance(head)
 
     def _advance(self, head: KomputeSubmission) -> None:
-        """Brings the first submission to its end, or returns when another thread has."""
+        """Finishes the first submission, or returns when another thread has finished it."""
         short, since = self._is_short(head), time.perf_counter()
         if not head.is_started:
             head.waited = True
@@ -429,7 +429,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
 
     def _is_short(self, submission: KomputeSubmission) -> bool:
         if self._sink is not None:
-            return True  # only what is waited for in one piece has times
+            return True  # only submissions that run in one piece have times
         others = [s for s in self.device.running.values() if s is not submission]
         limit = max(_SHORT, self._cost(submission))
         if self._is_brief(sum([s.seconds() for s in (*others, submission)]), limit):
@@ -437,7 +437,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         return not others and not submission.running and submission.is_worth_a_try()
 
     def _is_brief(self, seconds: float, limit: float) -> bool:
-        """Whether work that takes so long may be waited for inside kp, where at most ``limit`` may."""
+        """Whether the host may wait inside kp for work of this duration; ``limit``: the maximum."""
         return seconds < limit and (seconds < _SHORT_BESIDE or self.device.is_alone)
 
     def _operations(self, submission: KomputeSubmission) -> list[Any]:
@@ -464,7 +464,8 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         device = self.device
         canary = self._flag if device.needs_canary else None
         sink = self._sink if submission.dispatches else None
-        # Kompute never resets its queries, as Vulkan asks: no driver minds, but the layers do.
+        # Kompute never resets its queries, although Vulkan requires it: drivers accept this, but the validation layers
+        # report it.
         has_times = sink is not None and not device.is_validated
         try:
             if sink is None:
@@ -505,7 +506,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         """A sequence of a submission's operations; with times it has a timestamp after each."""
         device = self.device
         operations = self._operations(submission)
-        # One timestamp for the beginning, and one for the canary; a slot too few would crash.
+        # One timestamp for the beginning, and one for the canary; kp crashes if there are too few.
         sequence = device.manager.sequence(0, len(operations) + 2) if has_times else device.manager.sequence()
         for operation in operations:
             sequence.record(operation)
@@ -515,7 +516,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
 
     def _timing(self, submission: KomputeSubmission, ticks: list[int]) -> Timing:
         """How long the dispatch of a timed submission took."""
-        (each,) = submission.dispatches  # timed ones come alone
+        (each,) = submission.dispatches  # timed dispatches run alone
         seen, begin = time.perf_counter(), submission.started
         if not ticks:
             return Timing(each.program.key, begin, seen - begin, each.dispatch.launch, each.enqueued, begin, seen)
@@ -523,7 +524,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         return each.timing(self.device.info, ticks[before], ticks[before + 1], begin, seen)
 
     def _start(self, submission: KomputeSubmission) -> None:
-        """Submits every operation and returns."""
+        """Submits every operation without waiting."""
         device = self.device
         try:
             if submission.operations is None:
@@ -540,11 +541,11 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             raise self._failed(error) from error
 
     def _failed(self, error: RuntimeError) -> RuntimeError:
-        """Passes vkamp's errors on; an error of kp means that the device no longer works."""
+        """Raises vkamp's errors as they are; an error of kp means that the device no longer works."""
         return error if isinstance(error, AmpError) else self.device.lose(str(error))
 
     def _poll(self, head: KomputeSubmission) -> bool:
-        """Waits with the lock given up; True when ``head`` is over, False when another thread has finished it."""
+        """Waits without the lock; True when ``head`` has ended, False when another thread has finished it."""
         device = self.device
         flag = self._flag
         self._raise_flag(head)
@@ -560,7 +561,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         return True
 
     def _raise_flag(self, head: KomputeSubmission) -> None:
-        """Has the device write the queue's flag when the first submission, which was started, is over."""
+        """Makes the device write the queue's flag when the first submission, which was started, has ended."""
         if head.flag:
             return
         device, flag = self.device, self._flag
@@ -574,8 +575,8 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         self._statistics.submissions += 1
 
     def _finish(self, head: KomputeSubmission, since: float = math.inf) -> None:
-        """Ends the first submission: every step may be repeated, the last one takes it off the list. ``since``: when
-        this thread began to wait for it.
+        """Finishes the first submission. Every step may be repeated; the last one removes it from the list. ``since``:
+        when this thread began to wait for it.
         """
         device = self.device
         for sequence in (*head.running, *head.flag):
@@ -584,7 +585,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         if head.flag and not self._flag.mirror[0]:
             raise device.lose("a submission did not complete")
         over = time.perf_counter()
-        # Who waited for a part of the time saw the end.
+        # A thread that waited for part of the time has seen the end.
         head.waited |= over - since > (over - head.started) / 16
         self._learn(head, over - head.started)
         for slot in head.uploads:
@@ -602,7 +603,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         device.condition.notify_all()
 
     def _learn(self, head: KomputeSubmission, seconds: float) -> None:
-        """Remembers how long the programs took; only an upper bound, if no thread waited from the start."""
+        """Records how long the programs took; this is an upper bound if no thread waited from the start."""
         tiles = sum([each.tiles for each in head.dispatches])
         if not tiles:
             return
@@ -616,7 +617,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             elif in_time:
                 program.tiles_in_time = max(program.tiles_in_time, tiles)
             known = program.seconds_per_tile
-            # The first run may hold the driver's compilation; later ones forget a long run slowly.
+            # The first run may include the driver's compilation; later runs reduce a long duration slowly.
             if known is None or program.runs == 1 or not head.waited:
                 program.seconds_per_tile = rate if known is None else min(rate, known)
             else:

@@ -1,5 +1,5 @@
-"""The native libraries and the drivers: the one place that imports ``kp`` and ``vulkan``, finds drivers, and says what
-to install where one is missing.
+"""The native libraries and the drivers: the only module that imports ``kp`` and ``vulkan`` and finds drivers. Its
+errors say what to install.
 
 Every step is recorded (:func:`steps`).
 """
@@ -25,7 +25,7 @@ from vkamp.run.engine import Step
 from vkamp.run.features import struct
 
 _MANIFEST = "vk_swiftshader_icd.json"
-#: The first loader that takes drivers in addition to its own.
+#: The first version of the loader that can load drivers in addition to the installed ones.
 ADDS_DRIVERS_SINCE = (1, 3, 207)
 
 _NO_LOADER = (
@@ -40,8 +40,8 @@ _NO_KP = (
 
 @dataclass
 class Known:
-    """What is known in this process; ``added`` is the SwiftShader manifest that the loader gets in addition, ``only``
-    the sound driver manifests, if it fails over a broken one.
+    """The results of discovery in this process. ``added``: the SwiftShader manifest that the loader reads in addition.
+    ``only``: the valid driver manifests, if a broken one makes the loader fail.
     """
 
     added: Path | None = None
@@ -50,13 +50,13 @@ class Known:
     steps: list[Step] = field(default_factory=list)
 
 
-#: Guards what is known, and the environment while the loader reads it.
+#: Guards the results, and the environment while the loader reads it.
 lock = threading.RLock()
 known = Known()
 
 
 def steps() -> list[Step]:
-    """What discovery did so far, in order."""
+    """The steps of discovery so far, in order."""
     with lock:
         return list(known.steps)
 
@@ -78,11 +78,11 @@ def load_kp() -> Any:
         import kp
     except ImportError as error:
         if "libvulkan" in str(error):
-            # kp is installed, and the library that it is linked to is not: no other package helps.
+            # kp is installed, but the library that it is linked to is missing: no other package helps.
             raise _no_loader(error) from error
         raise AmpError(_NO_KP.format(reason=error)) from error
     finally:
-        # kp calls logging.basicConfig(), which is the application's to call.
+        # kp calls logging.basicConfig(), which only the application should call.
         for handler in root.handlers[:]:
             if handler not in handlers:
                 root.removeHandler(handler)
@@ -100,7 +100,7 @@ def has_kp() -> bool:
 
 
 def load_vulkan() -> Any:
-    """PyPI's ``vulkan``, which opens the loader when it is imported."""
+    """The package ``vulkan`` of PyPI, which opens the loader when it is imported."""
     try:
         import vulkan as binding
     except ModuleNotFoundError as error:
@@ -184,10 +184,9 @@ def swiftshader_package() -> str:
 
 @contextlib.contextmanager
 def driver_environment() -> Iterator[None]:
-    """Sets what the loader reads while it makes an instance, and puts the variables back.
-
-    Layers that merely are installed stay out (they slow every submission down), unless the user asked for layers. A
-    SwiftShader that was found is added. Child processes see nothing of it.
+    """Sets the variables that the loader reads while it creates an instance, and restores them. Layers that are only
+    installed are disabled, since they slow every submission down, unless the user asked for layers. A SwiftShader that
+    was found is added. Child processes do not see these variables.
     """
     with lock:
         variables = _driver_variables()
@@ -217,7 +216,7 @@ def _driver_variables() -> dict[str, str]:
     if can_add:
         before = [name for name in (os.environ.get("VK_ADD_DRIVER_FILES"),) if name]
         return {"VK_ADD_DRIVER_FILES": os.pathsep.join([*before, *added])}
-    # An older loader can only be given a whole list; it had no device, so nothing is lost.
+    # An older loader accepts only a complete list; it had found no device, so nothing is lost.
     return {"VK_ICD_FILENAMES": added[0]}
 
 
@@ -230,7 +229,8 @@ def restricting_variable() -> str | None:
 
 
 def leave_out_broken_manifests() -> bool:
-    """Keeps the loader from driver manifests that are no JSON: some fail as a whole over one. True if there are any."""
+    """Hides driver manifests that are not valid JSON from the loader, since some loaders fail entirely because of one.
+    True if there are any."""
     manifests = installed_manifests()
     broken = {path: problem for path in manifests if (problem := _json_problem(path))}
     sound = [path for path in manifests if path not in broken]
@@ -249,7 +249,7 @@ def _json_problem(path: Path) -> str | None:
 
 
 def installed_manifests() -> list[Path]:
-    """The driver manifests that the loader reads; none on Windows, where the registry names them."""
+    """The driver manifests that the loader reads; none on Windows, where the registry lists them."""
     if sys.platform == "win32":
         return []
     restricted = restricting_variable()
@@ -311,7 +311,7 @@ def manifest_problem(manifest: Path) -> str | None:
 
 
 def browser_patterns(platform: str, environ: Mapping[str, str], home: Path) -> list[str]:
-    """Where Chromium-family browsers and Electron applications keep SwiftShader: folders, with wildcards."""
+    """The folders, with wildcards, in which Chromium-family browsers and Electron applications store SwiftShader."""
     if platform == "win32":
         return _windows_patterns(environ)
     if platform == "darwin":

@@ -32,7 +32,7 @@ D = TypeVar("D", bound=Closable)
 
 
 class _Process:
-    """Whether this process was forked from one that had a device open, with whatever engine."""
+    """Whether this process was forked from one that had a device of any engine open."""
 
     forked = False
 
@@ -65,8 +65,8 @@ class OpenDevices(Generic[D]):
             return device
 
     def _watch(self) -> None:
-        """Registers the end of the process. Handlers that are registered later run earlier: before those of libraries
-        that ``make`` has loaded.
+        """Registers the handler for the end of the process. Handlers that are registered later run earlier, so this one
+        runs before those of the libraries that ``make`` has loaded.
         """
         if self._watched:
             return

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vkamp.run.engine import DeviceInfo
 
-#: Drivers round sizes up; this share of a heap is left to them.
+#: Drivers round sizes up; this share of a heap is reserved for that.
 _MARGIN = 32
 _ASK_AGAIN_AFTER = 256 << 20
 _HOST_RESERVE = 64 << 20
@@ -42,9 +42,9 @@ def host_memory_free() -> int | None:
 class HeapBudget:
     """Counts this process's allocations from the heaps of one device, and limits them.
 
-    ``ask`` returns the bytes that the driver would still give from each heap, or None if it can't say; it is asked
-    again after every 256 MiB, since other processes allocate too. A *need* is a heap and the bytes of one allocation
-    from it.
+    ``ask`` returns the bytes that the driver can still allocate from each heap, or None if the driver does not report
+    it. It is called again after every 256 MiB, since other processes allocate, too. A *need* is a heap and the bytes of
+    one allocation from it.
     """
 
     def __init__(self, info: DeviceInfo, ask: Callable[[], tuple[int, ...] | None]) -> None:
@@ -57,11 +57,11 @@ class HeapBudget:
 
     @property
     def used(self) -> int:
-        """Bytes taken, over all heaps."""
+        """The allocated bytes of all heaps."""
         return sum(self._used)
 
     def limit(self, heap: int) -> int:
-        """Bytes that a heap may hold."""
+        """The maximum number of bytes in a heap."""
         return self._limit[heap] if self._limit else 0
 
     def shortage_of(self, needs: Sequence[tuple[int, int]]) -> str | None:
@@ -109,18 +109,18 @@ class HeapBudget:
 
 
 class Budget(HeapBudget):
-    """A budget as Kompute's tensors use it: those that are ``mirrored`` have a copy that the host sees."""
+    """The budget for Kompute's tensors; those that are ``mirrored`` have a copy that the host sees."""
 
     def __init__(self, info: DeviceInfo, ask: Callable[[], tuple[int, ...] | None]) -> None:
         super().__init__(info, ask)
         types = list(info.memory_types)
-        # Kompute takes the first memory type with the flags it wants.
+        # Kompute uses the first memory type with the required flags.
         self._local = next((t.heap for t in types if t.device_local), 0)
         self._coherent = next((t.heap for t in types if t.host_coherent), 0)
 
     @property
     def capacity(self) -> int:
-        """Bytes that the heap of the device's own memory may hold."""
+        """The maximum number of bytes in the heap of the device's own memory."""
         return self.limit(self._local)
 
     def shortage(self, nbytes: int, *, mirrored: bool) -> str | None:

@@ -1,4 +1,4 @@
-"""Checks of a SPIR-V module before a driver gets it: drivers crash on a bad one."""
+"""Checks of a SPIR-V module before it is passed to a driver, since drivers crash on an invalid one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FEATURES = {
 }
 
 
-#: The operations of subgroups of each capability.
+#: The subgroup operations of each capability.
 _SUBGROUPS = {
     61: "basic",
     62: "vote",

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from vkamp.lang.region import Footprint
 
-#: The accessed parts of a memory block; None for all of it.
+#: The accessed parts of a memory block; None for the whole block.
 Regions = tuple[Footprint, ...] | None
 
-#: More parts than this count as the whole block.
+#: If there are more parts, the whole block counts as accessed.
 _MANY = 256
 
 
@@ -122,7 +122,7 @@ def levels(accesses: Sequence[Access]) -> list[list[int]]:
             known[regions] = max(known.get(regions, 0), level + 1)
         for block, regions in access.writes.items():
             if regions is None:
-                written[block] = {None: level + 1}  # It came after all others.
+                written[block] = {None: level + 1}  # It comes after all others.
             else:
                 written.setdefault(block, {})[regions] = level + 1
         if level == len(groups):

@@ -27,7 +27,7 @@ def size_class(nbytes: int, largest: int) -> int:
 
 
 class PooledBlock(Protocol):
-    """What a pool holds: ``id`` is unique and orders blocks, ``group`` says which are interchangeable."""
+    """An item of a pool: ``id`` is unique and orders the blocks; blocks of the same ``group`` are interchangeable."""
 
     @property
     def id(self) -> int:
@@ -48,8 +48,9 @@ B = TypeVar("B", bound=PooledBlock)
 class Pool(Generic[B]):
     """Free blocks by group, at most ``capacity`` bytes of them.
 
-    ``take`` gives the block with the smallest id, not the one freed last: a loop that allocates and frees in any order
-    then gets the same blocks in the same order every time, and what was compiled for them fits again.
+    ``take`` returns the block with the smallest id, not the one freed last. A loop that allocates and frees in any
+    order then gets the same blocks in the same order in every iteration, so that what was compiled for them can be used
+    again.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -65,7 +66,7 @@ class Pool(Generic[B]):
         return iter(self._free.values())
 
     def take(self, group: Hashable) -> B | None:
-        """A free block of ``group``, no longer the pool's, or None."""
+        """Removes and returns a free block of ``group``; None if there is none."""
         ids = self._groups.get(group)
         if not ids:
             return None

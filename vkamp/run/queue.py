@@ -26,7 +26,7 @@ W = TypeVar("W", bound=BoundDispatch[Any, Any])
 
 
 def moved(nbytes: int, where: ByteSet | None) -> int:
-    """The number of bytes that a transfer is to copy."""
+    """The number of bytes that a transfer copies."""
     return nbytes if where is None else where.nbytes
 
 
@@ -45,7 +45,7 @@ class DeviceBuffer(Buffer, Generic[S]):
         self.queue = queue
         self.slot = slot
         self._nbytes = nbytes
-        # A finalizer may run in any thread, at any point; work that uses the memory holds the buffer.
+        # A finalizer may run in any thread at any time. Work that uses the memory references the buffer.
         weakref.finalize(self, queue.device.give_back, slot).atexit = False
 
     @property
@@ -81,12 +81,12 @@ class DeviceBuffer(Buffer, Generic[S]):
 
 
 class BaseQueue(Queue, Generic[S, W]):
-    """One in-order queue of a device, whose dispatches it holds as ``W``."""
+    """One in-order queue of a device; ``W`` is the class of its dispatches."""
 
     def __init__(self, device: BaseDevice[S]) -> None:
         self.device = device
         self._driver = Driver(self)
-        #: How much had been done when the driver saw work pending.
+        #: How much work had been done when the driver thread last found pending work.
         self._seen = -1
         self._statistics = Statistics()
         self._sink: Sink | None = None
@@ -144,7 +144,7 @@ class BaseQueue(Queue, Generic[S, W]):
 
     @abstractmethod
     def drive(self) -> float | None:
-        """Submits work that the device has room for, without waiting for the device. The caller has the lock.
+        """Submits the work that the device has room for, without waiting. The caller has the lock.
 
         Returns the seconds until the next check, or ``None`` if no work is left.
         """
@@ -155,7 +155,7 @@ class BaseQueue(Queue, Generic[S, W]):
 
     @abstractmethod
     def upload(self, buffer: DeviceBuffer[S], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
-        """As ``Buffer.upload``, of a range that the buffer has."""
+        """As ``Buffer.upload``, for a range inside the buffer."""
 
     @abstractmethod
     def download(
@@ -166,12 +166,12 @@ class BaseQueue(Queue, Generic[S, W]):
         where: ByteSet | None,
         out: NDArray[np.uint8] | None,
     ) -> NDArray[np.uint8]:
-        """As ``Buffer.download``, of a range that the buffer has."""
+        """As ``Buffer.download``, for a range inside the buffer."""
 
     def take_from(
         self, target: DeviceBuffer[S], target_offset: int, source: Buffer, source_offset: int, nbytes: int
     ) -> bool:
-        """As ``Buffer.take_from``, into a range that the buffer has."""
+        """As ``Buffer.take_from``, into a range inside the buffer."""
         return False
 
     @abstractmethod
@@ -188,11 +188,11 @@ class BaseQueue(Queue, Generic[S, W]):
             raise AmpError("this queue is closed")
 
     def _regions(self, dispatch: Dispatch) -> tuple[Regions, ...]:
-        """The parts of its buffers that a dispatch accesses, as far as they matter on this device."""
+        """The parts of its buffers that a dispatch accesses, if they matter on this device."""
         return dispatch.regions if self.device.orders_parts else ()
 
     def _checked(self, dispatch: Dispatch) -> tuple[Any, tuple[S, ...]]:
-        """Program and memory of a dispatch that fits: drivers check nothing of this."""
+        """The program and the memory of a dispatch, after checks that drivers do not make."""
         program = dispatch.program
         if not isinstance(program, DeviceProgram) or program.device is not self.device:
             raise AmpError("the program was made for another device")
@@ -208,4 +208,7 @@ class BaseQueue(Queue, Generic[S, W]):
             if not isinstance(buffer, DeviceBuffer) or buffer.queue is not self:
                 raise AmpError("a buffer belongs to another queue")
             slots.append(buffer.slot)
+        sizes = dispatch.sizes
+        if sizes is not None and not (self.takes_sizes and isinstance(sizes, DeviceBuffer) and sizes.queue is self):
+            raise AmpError("the size of the grid is in a buffer that this queue cannot take it from")
         return program, tuple(slots)

@@ -18,7 +18,8 @@ _BYTES_PER_SECOND = 4e9
 
 
 class Pending(BoundDispatch[KomputeProgram, TensorSlot]):
-    """A dispatch with its pipeline, and the recorded sequence of it alone; ``None`` where it needs more."""
+    """A dispatch with its pipeline, and the recorded sequence that contains only this dispatch; ``None`` if the
+    sequence needs more."""
 
     __slots__ = ("alone", "pipeline")
 
@@ -46,11 +47,11 @@ class Pending(BoundDispatch[KomputeProgram, TensorSlot]):
 
 
 class KomputeSubmission:
-    """Work that the device may do without the host between: uploads, then dispatches, then downloads.
+    """Work that the device does without the host in between: uploads, then dispatches, then downloads.
 
     It runs in one of two ways. *Blocking*: one recorded sequence, evaluated inside kp (``done``). *Running*: each
-    operation in a sequence of its own, submitted one after the other (``running``), since kp can't submit more at a
-    time without waiting. Everything noted about its progress survives a KeyboardInterrupt at any point.
+    operation in a separate sequence, submitted one after the other (``running``), since kp cannot submit more at a time
+    without waiting. The record of its progress survives a KeyboardInterrupt at any point.
     """
 
     def __init__(
@@ -65,26 +66,26 @@ class KomputeSubmission:
         self.uploads = uploads
         self.downloads = downloads
         self.access = _joint_access(dispatches, uploads, downloads)
-        #: Where its sequence is kept, if not with the device's.
+        #: Where its sequence is stored, if not with the device's sequences.
         self.kept: dict[Hashable, Any] | None = None
         self.operations: list[Any] | None = None
         self.running: list[Any] = []
         self.flag: list[Any] = []
         self.done: list[Any] = []
         self.started = 0.0
-        #: How much of the time since then the host spent in submitting.
+        #: How much of the time since then the host spent on submitting.
         self.starting = 0.0
         self.waited = False
 
     @property
     def is_started(self) -> bool:
-        """Whether all of it has been handed to the device."""
+        """Whether all of it has been submitted."""
         if self.done:
             return True
         return self.operations is not None and len(self.running) == len(self.operations)
 
     def changes(self, slot: TensorSlot) -> bool:
-        """Whether ``slot`` holds something else after it, for the device or for the host."""
+        """Whether it changes what ``slot`` contains, for the device or for the host."""
         return slot in self.downloads or any(slot.id in d.access.writes for d in self.dispatches)
 
     def seconds(self) -> float:
@@ -93,7 +94,8 @@ class KomputeSubmission:
         return moved / _BYTES_PER_SECOND + sum(each.seconds() for each in self.dispatches)
 
     def is_worth_a_try(self) -> bool:
-        """Whether only a run in one piece can tell how long it takes: so far the device kept pace with the host."""
+        """Whether only a run in one piece can measure its duration, because so far the device has kept pace with the
+        host."""
         tiles = sum([each.tiles for each in self.dispatches])
         programs = [each.program for each in self.dispatches]
         return bool(programs) and all(p.tiles_at_once < tiles <= p.tiles_in_time for p in programs)
@@ -112,7 +114,7 @@ class KomputeReady(BoundReady[Pending]):
 
 
 class KomputeRecording(Recording):
-    """Dispatches by the submissions that they need, with the sequences that were recorded of them."""
+    """The dispatches of each submission, with their recorded sequences."""
 
     def __init__(self, queue: KomputeQueue, work: list[Pending]) -> None:
         self.queue = queue
@@ -124,7 +126,7 @@ class KomputeRecording(Recording):
         self.queue.replay(self)
 
     def release(self) -> None:
-        """Releases everything of kp's: the device closes."""
+        """Releases all objects of kp, since the device closes."""
         self.levels = []
         self.sequences.clear()
 
@@ -141,5 +143,5 @@ def _joint_access(dispatches: list[Pending], uploads: list[TensorSlot], download
 
 
 def call_noted(into: list[Any], function: Callable[..., Any], *arguments: Any) -> None:
-    """Calls ``function`` and notes that it was called, with no place for a KeyboardInterrupt between."""
+    """Calls ``function`` and records the call; a KeyboardInterrupt cannot come in between."""
     into.extend(map(function, *((each,) for each in arguments)))

@@ -1,9 +1,8 @@
-"""Dispatches that were checked and bound to memory, as the queues of both Vulkan engines hold them."""
+"""Dispatches that were checked and bound to memory, for the queues of both Vulkan engines."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -31,9 +30,13 @@ class BoundDispatch(Generic[P, S]):
         self.push = dispatch.push
         self.program = program
         self.slots = slots
-        self.access = access_of([slot.id for slot in slots], dispatch.writes, regions)
+        writes = dispatch.writes
+        if dispatch.sizes is not None:
+            # The grid is read from the last of the slots.
+            writes, regions = (*writes, False), (*regions, None) if regions else ()
+        self.access = access_of([slot.id for slot in slots], writes, regions)
         self.tiles = prod(dispatch.groups)
-        #: When, by the host's clock; known for those that are timed.
+        #: The times by the host's clock; known for timed dispatches.
         self.enqueued = 0.0
 
     def pushing(self, push: bytes) -> Self:
@@ -49,14 +52,14 @@ class BoundDispatch(Generic[P, S]):
         return made
 
     def _again(self) -> Self:
-        """A copy, which shares all but what differs from run to run; ``copy.copy`` takes several times as long."""
+        """A copy, which shares everything that is the same in each run; ``copy.copy`` takes several times as long."""
         made = type(self).__new__(type(self))
         made.access, made.dispatch, made.program, made.push = self.access, self.dispatch, self.program, self.push
         made.slots, made.tiles, made.enqueued = self.slots, self.tiles, 0.0
         return made
 
     def timing(self, info: DeviceInfo, begin: int, end: int, submitted: float, seen: float) -> Timing:
-        """How long it took, by two timestamps of the device."""
+        """Its duration, from two timestamps of the device."""
         seconds = ((end - begin) & ((1 << info.tick_bits) - 1)) * info.tick
         launch, started = self.dispatch.launch, begin * info.tick
         return Timing(self.program.key, started, seconds, launch, self.enqueued, submitted, seen)
@@ -75,5 +78,5 @@ class BoundReady(Ready, Generic[W]):
     def enqueue(self) -> None:
         self.queue.append(self.work)
 
-    def enqueue_with(self, push: bytes, scalars: Mapping[str, int | float | bool]) -> None:
+    def enqueue_with(self, push: bytes) -> None:
         self.queue.append(self.work.pushing(push))

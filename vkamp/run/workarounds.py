@@ -19,11 +19,11 @@ _LAVAPIPE, _SWIFTSHADER, _NVIDIA = "llvmpipe", "swiftshader", "nvidia"
 
 @dataclass(frozen=True)
 class Workaround:
-    """``drivers``: lower-case parts, separated by spaces, of the names of the devices that have the fault.
-    ``fault``: what these devices do wrong. ``remedy``: what vkamp does instead; if it is empty, kernels see the fault.
-    ``ability``: what they lack, as the mark ``vkamp_requires`` names it. ``mended``: the first major version of Mesa
-    without the fault. ``engine``: the engine that cannot avoid the fault; ``None``: no engine can. ``test``: the test
-    that demonstrates it.
+    """``drivers``: lower-case parts, separated by spaces, of the names of the devices that have the fault. ``fault``:
+    what these devices do wrong. ``remedy``: what vkamp does instead; if it is empty, kernels see the fault.
+    ``ability``: what they lack, by its name for the mark ``vkamp_requires``. ``mended``: the first major version of
+    Mesa without the fault. ``engine``: the engine that cannot avoid the fault; ``None``: no engine can. ``test``: the
+    test that demonstrates it.
     """
 
     name: str
@@ -76,7 +76,7 @@ WORKAROUNDS = (
         "unsigned_to_float",
         _SWIFTSHADER,
         "rounds a uint32 of at least 2^31 wrongly when it converts it to float32",
-        "the conversion goes through int32",
+        "the value is converted through int32",
     ),
     Workaround(
         "counted_paths",
@@ -180,7 +180,7 @@ WORKAROUNDS = (
         "halves_and_back",
         _NVIDIA,
         "omits the conversion of a float to float16 and back",
-        "the conversion goes through bits, on all devices",
+        "integer operations on the bits convert the value, on all devices",
         test="tests/kernel_language/test_pieces.py",
     ),
     Workaround(
@@ -211,7 +211,7 @@ def faults_of(info: DeviceInfo) -> tuple[Workaround, ...]:
 
 @functools.cache
 def _faults(name: str, driver: str, engine: str) -> tuple[Workaround, ...]:
-    """Asked by every launch that is prepared."""
+    """Every prepared launch calls this."""
     return tuple(row for row in WORKAROUNDS if row.concerns(name, driver, engine))
 
 

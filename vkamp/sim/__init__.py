@@ -1,7 +1,7 @@
 """The reference accelerator: the IR run in Python (AMP: the REF device).
 
-Slow, without a driver, and strict: what no device defines is an error here.  It is the oracle of
-every other room.
+It is slow, needs no driver, and is strict: undefined behaviour is an error. The tests of all other rooms compare with
+it.
 """
 
 from __future__ import annotations

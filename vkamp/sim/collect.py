@@ -1,6 +1,5 @@
-"""Continues after a finding: all findings of a run, and memory that tolerates wrong accesses.
-
-An access that is out of bounds has the address :data:`NOWHERE`: a load there gives 0, and a store is left out.
+"""Runs that continue after a finding: collects all findings, and provides memory that tolerates wrong accesses. An
+access out of bounds has the address :data:`NOWHERE`: a load from it gives 0, and a store to it is omitted.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ class Collected:
         self.ended_tiles: list[tuple[int, ...]] = []
 
     def add(self, finding: Finding) -> None:
-        """Keeps a finding unless there is one of its kind at its places."""
+        """Stores a finding unless there is one of the same kind at the same places."""
         self._found.setdefault((finding.kind, frozenset(finding.locations)), finding)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, in the order of the source."""
+        """The findings, in the order of the source."""
         return in_order(self._found.values())
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What the run could not look at."""
+        """What the run could not check."""
         if not self.ended_tiles:
             return ()
         first, count = self.ended_tiles[0], len(self.ended_tiles)
@@ -119,11 +118,10 @@ class CollectingBuffer(BufferMemory):
 
 
 class CollectingShadow(Shadow):
-    """Who touched each word, by the place in the source: finds the same pairs of places in whatever order threads run.
-
-    For each word and place two different threads (and, between tiles, two of different tiles) are enough: of two, one
-    is not the thread that comes next.  Where separate fences may order accesses, all threads are kept, with the ticks
-    of their latest access.
+    """The threads that accessed each word, by the place in the source: finds the same pairs of places in any order of
+    threads. For each word and place, two different threads are enough (between tiles, two of different tiles), since at
+    least one of them differs from any later thread. Where separate fences may order accesses, all threads are stored
+    with the ticks of their latest access.
     """
 
     def __init__(self, judge: FaultReporter, *, whole_launch: bool, clock: Clock | None = None, space: int = 0) -> None:
@@ -136,11 +134,11 @@ class CollectingShadow(Shadow):
         self.launch: dict[int, dict[int, dict[int, int]]] | None = {} if whole_launch else None
 
     def clear(self) -> None:
-        """A barrier orders everything so far before everything that follows."""
+        """A barrier orders all accesses before it before all accesses after it."""
         self.interval.clear()
 
     def read(self, thread: Thread, site: int, word: int) -> int:
-        """Notes an access, of the kind that the site has, and returns the word."""
+        """Records an access of the site's kind, and returns the word."""
         if word is NOWHERE:
             return word
         me = thread.number
@@ -152,7 +150,7 @@ class CollectingShadow(Shadow):
             elif self.clock is not None:
                 threads[me] = self._now()
             elif len(threads) > 1 or me in threads:
-                # What conflicts with this place in this interval was found with the threads that are known.
+                # The recorded threads have already revealed all conflicts with this place in this interval.
                 return word
             else:
                 threads[me] = 0
@@ -186,7 +184,7 @@ class CollectingShadow(Shadow):
     def _note_in_launch(
         self, launch: dict[int, dict[int, dict[int, int]]], thread: Thread, site: int, word: int
     ) -> None:
-        """Judges an access against other tiles'; the records are threads by tile."""
+        """Checks an access against those of other tiles; the records are threads by tile."""
         known = launch.setdefault(word, {})
         tile = thread.tile_number
         tiles = known.setdefault(site, {})

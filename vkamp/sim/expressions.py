@@ -21,7 +21,7 @@ _FLOAT_OPS = {
     "add": "L + R", "sub": "L - R", "mul": "L * R", "div": "L / R",
     "floordiv": "L // R", "floormod": "L % R",
 }  # fmt: skip
-#: Results that leave the range; of divisions only the most negative integer by -1.
+#: Operations whose results may exceed the range; of divisions, only the lowest integer by -1.
 _OVERFLOWS = ("add", "sub", "mul", "shl", "floordiv", "tdiv")
 _DIVISIONS = {
     "floordiv": "L // D",
@@ -41,13 +41,13 @@ INDEX_NAMES = {"global": "_g", "local": "_l", "tile": "_b", "tile_origin": "_o"}
 
 
 class ExpressionTranslator(Places):
-    """Values: what an expression becomes in Python."""
+    """Translates IR expressions to Python."""
 
     def expr(self, node: ir.Expr) -> ast.expr:
         """The Python expression of an IR expression, at its source position."""
         tree: ast.expr = _HANDLERS[type(node)](self, node)
         if node.span.line != self.function.span.line:
-            # What a parameter stands for has the place of the definition: a debugger would jump there and back.
+            # The replacement of a parameter has the position of the definition: a debugger would jump there and back.
             place_at(tree, node.span)
         return tree
 
@@ -88,7 +88,7 @@ class ExpressionTranslator(Places):
         return quote("~X" if kind.kind == "int" else "X ^ N", X=operand, N=int_range(kind)[1])
 
     def _each(self, count: int, vectors: list[ast.expr], part: Callable[..., ast.expr]) -> ast.expr:
-        """A vector whose components are made of those of others."""
+        """A vector whose components are computed from those of other vectors."""
         names = [self.temporary("p") for _ in vectors]
         parts = [part(*(quote("P[K]", P=name, K=k) for name in names)) for k in range(count)]
         kept = [quote("P := X", P=name, X=vector) for name, vector in zip(names, vectors, strict=True)]
@@ -117,7 +117,7 @@ class ExpressionTranslator(Places):
         return self.wrap(kind, value) if may_overflow else value
 
     def _division(self, node: ir.Binary, kind: Scalar, left: ast.expr, right: ast.expr) -> tuple[ast.expr, bool]:
-        """The quotient or remainder, and whether it may leave the range."""
+        """The quotient or remainder, and whether it may exceed the range."""
         text = _DIVISIONS[node.op]
         if isinstance(node.right, ir.Const) and node.right.value:
             negative = node.op in _OVERFLOWS and node.right.value < 0
@@ -171,7 +171,7 @@ class ExpressionTranslator(Places):
             number = quote("1 if X else 0", X=value)
             return quote("F(X)", F=f"_{target.name}", X=number) if target.kind == "float" else number
         if target.kind == "float":
-            # A 64-bit integer is rounded once.
+            # A 64-bit integer must be rounded only once.
             function = (
                 f"_{target.name}_of_{source.name}" if source.is_integer and source.bits == 64 else f"_{target.name}"
             )

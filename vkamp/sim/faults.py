@@ -1,7 +1,6 @@
-"""What the reference accelerator finds wrong in a running kernel: places, threads, and the judge.
-
-The first finding is raised as a :class:`~vkamp.errors.CheckError` (a race: a :class:`~vkamp.errors.RaceError`); or all
-are collected, and the run continues with safe values.
+"""The faults that the reference accelerator finds in a running kernel: their places and threads, and the reporter. The
+first finding is raised as a :class:`~vkamp.errors.CheckError` (a race: a :class:`~vkamp.errors.RaceError`), or all are
+collected and the run continues with safe values.
 
 C++ AMP's model: docs/conformance.md, sections 3, 10 and 12.
 """
@@ -21,7 +20,7 @@ from vkamp.ir.types import BOOL, Array, Scalar, Type, Vector
 
 
 class Nowhere(int):
-    """The index or word address of an access that is out of bounds: whatever is added to it, it stays that."""
+    """The index or word address of an access out of bounds; adding to it does not change it."""
 
     def _same(self, other: object) -> Nowhere:
         return self
@@ -37,10 +36,9 @@ NOWHERE = Nowhere(-1)
 
 @dataclass(frozen=True)
 class Site:
-    """A place in the kernel that can fail: an access of ``variable``, or anything else.
-
-    ``type`` is what the whole variable is: the array, the struct, or the element of a buffer.  ``view_rank``: the rank
-    of a view of ``variable`` that the kernel made.  ``value``: the type of what is read there.
+    """A place in the kernel that can fail: an access of ``variable``, or another operation. ``type`` is the type of the
+    whole variable: the array, the struct, or the element of a buffer. ``view_rank``: the rank of a view of ``variable``
+    that the kernel made. ``value``: the type of the value that is read.
     """
 
     span: Span
@@ -58,7 +56,7 @@ class Thread:
 
     ``number`` counts through the whole launch; ``base + site`` identifies an access.  ``fences``
     are the ticks at which the thread passed fences that do not wait: for global, for tile_static
-    memory.  ``given`` and ``got``: the arguments and the result of the function of subgroups that the thread is at.
+    memory.  ``given`` and ``got``: the arguments and the result of the subgroup function that the thread has reached.
     """
 
     __slots__ = (
@@ -80,7 +78,7 @@ class Thread:
         self.given: tuple[Any, ...] = ()
         self.got: Any = None
 
-    # What a debugger shows of the kernel's first parameter.
+    # How a debugger shows the kernel's first parameter.
 
     @property
     def tile_origin(self) -> tuple[int, ...]:
@@ -143,9 +141,8 @@ class BufferLayout:
 
 
 class FaultReporter:
-    """Words every finding of one launch, and raises it; or hands it to ``collect``.
-
-    Where ``collect`` goes on, what the generated code gets from a method is the value it goes on with.
+    """Formulates every finding of one launch, and raises it or passes it to ``collect``. If ``collect`` continues, the
+    result of each method is the value with which the generated code continues.
     """
 
     def __init__(
@@ -164,7 +161,7 @@ class FaultReporter:
         self.collect = collect
         self.buffers: dict[str, BufferLayout] = {}
         self._known: set[tuple[object, ...]] = set()
-        #: Reads of tile_static memory that nothing wrote yet, by site and word: the thread and the array.
+        #: Reads of tile_static memory that has not been written yet, by site and word: the thread and the array.
         self.unset_reads: dict[tuple[int, int], tuple[int, Any]] = {}
 
     # -- helpers
@@ -216,25 +213,25 @@ class FaultReporter:
         return NOWHERE
 
     def outside(self, thread: Thread, number: int) -> int:
-        """A view that the kernel made reaches beyond its container."""
+        """A view created in the kernel exceeds its container."""
         site = self.sites[number]
         if self._is_new("outside", number):
             self._found(findings.view_bounds(site.variable, self._at(thread), site.span))
         return NOWHERE
 
     def unset(self, thread: Thread, number: int, word: int, array: Any = None) -> Any:
-        """A read of memory that nothing wrote; ``array``: the array that it is part of, if it is of one."""
+        """A read of memory that was not written; ``array``: the array that contains it, if any."""
         site = self.sites[number]
         if word is not NOWHERE:
             if self.collect is not None and array is not None and array.shadow is not None:
-                # Another thread may still store to it before the next barrier: then the race is what is found.
+                # Another thread may still store to it before the next barrier; then the race is reported.
                 self.unset_reads.setdefault((number, word), (thread.number, array))
             elif self._is_new("unset", number):
                 self._unset(thread.number, site, word)
         return _zero(site.value)
 
     def end_of_interval(self) -> None:
-        """The threads of the tile have come to a barrier, or ended."""
+        """The threads of the tile have reached a barrier, or ended."""
         for (number, word), (thread, array) in self.unset_reads.items():
             if not array.shadow.written_by_others(word, thread) and self._is_new("unset", number):
                 self._unset(thread, self.sites[number], word)
@@ -255,7 +252,7 @@ class FaultReporter:
         return 0
 
     def shift(self, thread: Thread, number: int, count: int) -> int:
-        """A shift by a negative count, or by one not below the number of bits."""
+        """A shift by a negative count, or by at least the number of bits."""
         if self._is_new("shift", number):
             self._found(findings.shift(count, self._at(thread), self.sites[number].span))
         return 0
@@ -267,7 +264,7 @@ class FaultReporter:
         return 0
 
     def assertion_failed(self, thread: Thread, number: int) -> None:
-        """An assertion that does not hold."""
+        """A failed assertion."""
         site = self.sites[number]
         if self._is_new("assert", number):
             self._found(findings.failed_assert(site.text, self._at(thread), site.span))
@@ -285,7 +282,7 @@ class FaultReporter:
             self._found(findings.ended_without_result(site.text, self._at(thread), site.span))
 
     def lane(self, thread: Thread, number: int, lane: int, count: int) -> Any:
-        """The value of a lane that none of the subgroup's ``count`` threads is in."""
+        """The value of a lane without one of the subgroup's ``count`` threads."""
         site = self.sites[number]
         if self._is_new("lane", number):
             self._found(findings.lane(site.text, lane, count, self._at(thread), site.span))
@@ -294,14 +291,14 @@ class FaultReporter:
     # -- called by the scheduler and the shadow memory
 
     def missed_meeting(self, waiting: tuple[int, int], other: int) -> None:
-        """A thread (number, site) is at a function of subgroups, and another of its subgroup is not."""
+        """A thread (number, site) has reached a subgroup function, and another thread of its subgroup has not."""
         site = self.sites[waiting[1]]
         if self._is_new("missed meeting", waiting[1]):
             first, second = self.grid.thread(waiting[0]), self.grid.thread(other)
             self._found(findings.missed_subgroup(site.text, first, second, site.span))
 
     def divergence(self, waiting: tuple[int, int], other: tuple[int, int | None]) -> None:
-        """Threads (number, site): one waits, the other waits elsewhere or has ended (``None``)."""
+        """Two threads (number, site): one waits, and the other waits elsewhere or has ended (``None``)."""
         if not self._is_new("divergence", waiting[1], other[1]):
             return
         first, second = self.grid.thread(waiting[0]), self.grid.thread(other[0])
@@ -312,7 +309,7 @@ class FaultReporter:
             self._found(findings.different_barriers((first, span), (second, self.sites[other[1]].span)))
 
     def race(self, word: int, earlier: int, thread: Thread, number: int) -> None:
-        """The access of ``thread`` at site ``number`` conflicts with the one coded ``earlier``."""
+        """The access of ``thread`` at site ``number`` conflicts with the access that ``earlier`` encodes."""
         other_thread, other_number = divmod(earlier, len(self.sites))
         if not self._is_new("race", frozenset((number, other_number))):
             return
@@ -329,7 +326,7 @@ class FaultReporter:
 
 
 def _zero(kind: Type | None) -> Any:
-    """The result of a wrong read."""
+    """The result of an invalid read."""
     if isinstance(kind, Vector):
         kind = kind.element
     if isinstance(kind, Scalar) and kind.kind == "float":

@@ -1,4 +1,4 @@
-"""What the generated code calls."""
+"""The functions that the generated code calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp.ir.types import BOOL, SCALARS, SMALL, Scalar, int_range
+from vkamp.ir.types import NUMBERS, SCALARS, Scalar, int_range
 from vkamp.sim.faults import NOWHERE, FaultReporter, Thread
 from vkamp.sim.memory import LETTERS, ZEROS, KernelArray, Layout, nothing
 from vkamp.sim.output import Output, debugger
@@ -17,23 +17,23 @@ from vkamp.sim.uniform_asserts import UniformAsserts
 
 
 def _tdiv(left: int, right: int) -> int:
-    """Integer division as C does it."""
+    """Integer division as in C."""
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
 def _trem(left: int, right: int) -> int:
-    """The remainder as C does it: signed as the dividend."""
+    """The remainder as in C, with the sign of the dividend."""
     remainder = abs(left) % abs(right)
     return -remainder if left < 0 else remainder
 
 
 def _steps(start: int, stop: int, step: int) -> Iterable[int]:
-    """``range`` in which a step of 0 gives no iteration."""
+    """``range``, but a step of 0 gives no iterations."""
     return range(start, stop, step) if step else ()
 
 
-# An address that is out of bounds is NOWHERE: a load there gives zeros, and a store is left out.
+# An address out of bounds is NOWHERE: a load from it gives zeros, and a store to it is omitted.
 
 
 def _store(value: Any, words: list[Any], word: int) -> None:
@@ -71,7 +71,7 @@ def _all_set(
     value: list[Any],
     array: KernelArray | None = None,
 ) -> list[Any]:
-    """The components of a vector; what nothing wrote is reported, and zero."""
+    """The components of a vector; components that were not written are reported, and are zero."""
     for k, (offset, letter) in enumerate(layout):
         if value[k] is None:
             judge.unset(thread, site, word + offset, array)
@@ -80,21 +80,21 @@ def _all_set(
 
 
 def _same(left: list[Any], right: list[Any]) -> bool:
-    """Whether two vectors are equal; NaN is not, not even the very same."""
+    """Whether two vectors are equal; NaN is not equal to itself."""
     return all(bool(a == b) for a, b in zip(left, right, strict=True))
 
 
 def _each(judge: Callable[[Thread, int, int], int], thread: Thread, site: int, word: int, count: int) -> int:
-    """The first word of a scalar that has several, all of which are judged."""
+    """The first word of a scalar of several words, all of which are checked."""
     for more in range(1, count):
         judge(thread, site, word + more)
     return judge(thread, site, word)
 
 
 def _truncated(judge: FaultReporter, target: Scalar, thread: Thread, site: int, value: Any) -> int:
-    """A float as an integer; one that has no value there is undefined in C, and an error here."""
+    """A float as an integer; if the integer type cannot hold it, the result is undefined in C, and an error here."""
     low, high = int_range(target)
-    # Python compares floats with integers exactly.
+    # This is exact, since Python compares floats with integers exactly.
     number = float(value)
     if not low - 1 < number < high + 1:
         return judge.conversion(thread, site, value, target.name)
@@ -102,34 +102,40 @@ def _truncated(judge: FaultReporter, target: Scalar, thread: Thread, site: int, 
 
 
 def _bits(target: Scalar, value: Any) -> Any:
-    """The bits of a scalar as those of another of its size."""
+    """The bits of a scalar as another type of the same size."""
     unsigned = np.dtype(f"uint{target.bits}").type
     mask = (1 << target.bits) - 1
-    number = int(value.view(unsigned)) if isinstance(value, np.floating) else value & mask
+    number = int(value.view(unsigned)) if isinstance(value, np.generic) else value & mask
     if target.kind == "float":
         return unsigned(number).view(target.dtype)
     return number - (mask + 1) if target.kind == "int" and number >> (target.bits - 1) else number
 
 
 def _rounded(source: Scalar, target: Scalar, value: int) -> Any:
-    """An integer of 64 bits as a float, rounded once."""
+    """A 64-bit integer as a float, rounded once."""
     return source.dtype.type(value).astype(target.dtype)
+
+
+def _in_memory(target: Scalar, value: Any) -> Any:
+    """A number as a float that only memory has."""
+    return target.dtype.type(value)
 
 
 def _conversions(judge: FaultReporter) -> dict[str, Any]:
     """Conversions between scalar types, and the bits of one as another."""
-    numbers = [kind for kind in (*SCALARS.values(), *SMALL.values()) if kind != BOOL]
+    numbers = NUMBERS.values()
     out: dict[str, Any] = {f"_bits_{LETTERS[kind.name]}": partial(_bits, kind) for kind in numbers}
     integers = [kind for kind in numbers if kind.is_integer]
     out |= {f"_to_{kind.name}": partial(_truncated, judge, kind) for kind in integers}
     for target in (kind for kind in numbers if kind.kind == "float"):
-        out[f"_{target.name}"] = target.dtype.type
+        # A type that only memory has may need a package that is not installed.
+        out[f"_{target.name}"] = target.dtype.type if target.name in SCALARS else partial(_in_memory, target)
         out |= {f"_{target.name}_of_{k.name}": partial(_rounded, k, target) for k in integers if k.bits == 64}
     return out
 
 
 def helpers(judge: FaultReporter, clock: Clock, uniform: UniformAsserts, output: Output) -> dict[str, Any]:
-    """The helpers by the names that the generated code has for them."""
+    """The helpers by their names in the generated code."""
     return {
         **_conversions(judge),
         "_bad": judge.index,

@@ -1,4 +1,4 @@
-"""Runs a kernel's threads, a tile at a time, switched at barriers, in the order of a schedule.
+"""Runs a kernel's threads one tile at a time, switching at barriers, in the order of a schedule.
 
 C++ AMP's model: docs/conformance.md, sections 3, 9 and 12.
 """
@@ -22,6 +22,7 @@ from vkamp.ir.passes import required
 from vkamp.ir.types import Array, int_range
 from vkamp.progress import NOTHING, Activity, activity
 from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow
+from vkamp.sim.edges import EdgedFencedShadow, EdgedLaunchShadow, EdgedTileShadow, Edges
 from vkamp.sim.faults import FaultReporter, Grid, Site, Thread
 from vkamp.sim.helpers import helpers
 from vkamp.sim.memory import BufferMemory, KernelArray, MemoryRegion, bind
@@ -33,14 +34,14 @@ from vkamp.sim.subgroups import Meetings
 from vkamp.sim.translate import translate
 from vkamp.sim.uniform_asserts import UniformAsserts
 
-#: The lanes of a subgroup unless a launch chooses; that of most discrete GPUs.
+#: The default size of a subgroup, which most discrete GPUs have.
 SUBGROUP_SIZE = 32
 
-#: Translated kernels; held by identity, for equal kernels may be at different lines.
+#: Translated kernels by identity, since equal kernels may be at different lines.
 _programs: OrderedDict[tuple[int, Mode], TranslatedProgram] = OrderedDict()
 _KEPT = 64
 
-#: Threads of an untiled kernel that are switched among each other at a time.
+#: The number of threads of an untiled kernel that run interleaved.
 _GROUP = 64
 
 
@@ -58,19 +59,18 @@ def run(
 ) -> bool:
     """Runs every thread of a launch on the calling thread and returns when all have ended.
 
-    ``domain``: the extent, in elements; of a tiled kernel a multiple of its tile.  ``buffers``:
-    for each captured container a numpy array of its element type whose shape is its extent,
-    possibly strided; they may overlap.  They are changed in place.  ``scalars``: the captured
-    values.  ``schedule``: the order of tiles and threads, in order unless it is given; ``seed`` stands for the random
-    one.  ``races=False`` looks for no data races, at twice the speed.  ``follow``: the one thread whose prints and
-    breakpoints act; the result says whether the launch has it.  ``subgroup_size``: the lanes of a subgroup.
+    ``domain``: the extent, in elements; of a tiled kernel a multiple of its tile. ``buffers``: for each captured
+    container a numpy array of its element type whose shape is its extent, possibly strided; they may overlap. They are
+    changed in place. ``scalars``: the captured values. ``schedule``: the order of tiles and threads (default: in
+    order); ``seed`` means a random schedule. ``races=False`` skips the search for data races, which doubles the speed.
+    ``follow``: only this thread prints and stops at breakpoints; the result says whether the launch has it.
+    ``subgroup_size``: the lanes of a subgroup.
 
-    Raises :class:`~vkamp.errors.RaceError` for a data race, and :class:`~vkamp.errors.CheckError`
-    for an index out of bounds, a read of memory that nothing wrote, a divergent barrier, an
-    integer division by zero, a shift out of range, an undefined conversion or a failed assertion;
-    ``error_code`` is the kind, ``findings`` the facts.  The buffers then hold what was written so
-    far.  Raises ``InvalidComputeDomainError`` for a domain that does not fit the kernel, and
-    ``AmpError`` for buffers or scalars that don't, before anything runs.
+    Raises :class:`~vkamp.errors.RaceError` for a data race, and :class:`~vkamp.errors.CheckError` for an index out of
+    bounds, a read of memory that was not written, a divergent barrier, an integer division by zero, a shift out of
+    range, an undefined conversion or a failed assertion; ``error_code`` is the kind, ``findings`` the details. The
+    buffers then contain what was written so far. Raises ``InvalidComputeDomainError`` for a domain that does not fit
+    the kernel, and ``AmpError`` for buffers or scalars that don't, before anything runs.
     """
     _check_domain(kernel, domain)
     launch = _Launch(kernel, domain, _schedule(schedule, seed), races, follow, None, subgroup_size)
@@ -91,10 +91,10 @@ def check(
 ) -> tuple[Report, bool]:
     """As :func:`run`, but continues after findings, and returns all of them.
 
-    Loads out of bounds and reads of what nothing wrote give 0, as do divisions by 0, undefined conversions and shifts;
-    stores out of bounds are left out; a tile ends at a barrier that not all its threads reach.  What is found does not
-    depend on the schedule, unless the kernel's own steps do.  With the report comes whether the launch has the thread
-    to follow.
+    Loads out of bounds and reads of memory that was not written give 0, as do divisions by 0, undefined conversions and
+    shifts; stores out of bounds are omitted; a tile ends at a barrier that not all its threads reach. The findings do
+    not depend on the schedule unless the kernel's control flow does. The second result says whether the launch has the
+    thread to follow.
     """
     _check_domain(kernel, domain)
     collected = Collected()
@@ -131,7 +131,7 @@ def _check_domain(kernel: ir.Kernel, domain: tuple[int, ...]) -> None:
 
 
 def _scalars(kernel: ir.Kernel, scalars: Mapping[str, int | float | bool]) -> dict[str, Any]:
-    """The captured values as the generated code names them."""
+    """The captured values by their names in the generated code."""
     names: dict[str, Any] = {}
     for param in kernel.scalars:
         if param.name not in scalars:
@@ -174,7 +174,7 @@ def _unassigned_site(function: ir.Function, names: Sequence[str], line: int) -> 
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by the names of the source, unless those could be the generated code's."""
+    """Values by their names in the source, except names that the generated code could use."""
     return {name: value for name, value in values.items() if not name.startswith("_")}
 
 
@@ -182,7 +182,7 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Launch:
-    """One launch: its memory, its threads, and the order they run in."""
+    """One launch: its memory, its threads, and their order."""
 
     def __init__(
         self,
@@ -202,17 +202,18 @@ class _Launch:
         self.judge = FaultReporter(kernel, self.grid, self.program.sites, collect, self.program.unit)
         self.output = Output(self.judge, kernel.name, follow)
         self.clock = Clock()
+        self.edges = Edges(len(self.program.sites)) if self.program.edged else None
         self.uniform = UniformAsserts(self.judge)
         self.orders = Orders(schedule)
         self.races = races
         self.arrays: list[KernelArray] = []
         self.global_shadows: list[Shadow] = []
         self.tile_shadows: list[Shadow] = []
-        #: A thread of the running tile ended for what it read: no barrier can have all of them.
+        #: A thread of the running tile ended because of an invalid read, so no barrier can be reached by all threads.
         self.aborted = False
-        #: Threads of the running tile that were switched and can go on.
+        #: Threads of the running tile that were switched out and can continue.
         self.ready: list[int] = []
-        #: The threads of the tile that runs; an untiled kernel has none of subgroups.
+        #: The subgroups of the running tile; an untiled kernel has none.
         self.threads = [Thread() for _ in range(self.grid.threads)]
         self.meetings = Meetings(self.program, self.judge, self.threads, subgroup_size)
 
@@ -220,9 +221,11 @@ class _Launch:
         """Binds the memory and runs every thread."""
         kernel = self.program.kernel
         names: dict[str, Any] = {"__name__": f"vkamp kernel {kernel.name}", **self.program.constants}
-        # Under their own names for a debugger: the generated code has others.
+        # Also under their source names, for a debugger; the generated code uses other names.
         names.update(_named(scalars))
         names.update(helpers(self.judge, self.clock, self.uniform, self.output))
+        if self.edges is not None:
+            names.update(_acquire=self.edges.acquire, _release=self.edges.release)
         if self.collected is not None:
             names["_private"] = partial(CollectingArray, unit=self.program.unit)
         names.update(_scalars(kernel, scalars))
@@ -246,7 +249,7 @@ class _Launch:
     # -- memory
 
     def _bind_buffers(self, names: dict[str, Any], buffers: Mapping[str, NDArray[Any]]) -> None:
-        """Gives the generated code its containers."""
+        """Passes the containers to the generated code."""
         program = self.program
         kind = BufferMemory if self.collected is None else CollectingBuffer
         shadow = self._shadow_of_region if self.races else None
@@ -265,6 +268,13 @@ class _Launch:
 
     def _shadow_of_region(self, _: MemoryRegion) -> Shadow:
         clock = self.clock if self.program.split[0] else None
+        if self.edges is not None:
+            whole = EdgedLaunchShadow(self.judge).with_edges(self.edges)
+            if not self.grid.tiled:
+                return whole
+            if clock is None:
+                return EdgedTileShadow(self.judge, whole).with_edges(self.edges)
+            return EdgedFencedShadow(self.judge, whole, clock, 0).with_edges(self.edges)
         if self.collected is not None:
             return CollectingShadow(self.judge, whole_launch=True, clock=clock, space=0)
         launch = LaunchShadow(self.judge)
@@ -273,7 +283,7 @@ class _Launch:
         return TileShadow(self.judge, launch) if clock is None else FencedShadow(self.judge, launch, clock, 0)
 
     def _bind_tile_statics(self, names: dict[str, Any]) -> None:
-        """Gives the generated code its tile_static arrays."""
+        """Passes the tile_static arrays to the generated code."""
         for variable in self.program.kernel.tile_statics:
             assert isinstance(variable.type, Array)
             shadow = self._shadow_of_tile_static() if self.races else None
@@ -293,7 +303,7 @@ class _Launch:
         return TileShadow(self.judge, None) if clock is None else FencedShadow(self.judge, None, clock, 1)
 
     def _load(self, names: dict[str, Any]) -> Callable[[Thread], Any]:
-        """Defines the functions over these names; returns the kernel's."""
+        """Defines the functions with these names in scope, and returns that of the kernel."""
         for name, code in self.program.codes:
             defined: dict[str, Any] = {}
             exec(code, names, defined)
@@ -304,7 +314,7 @@ class _Launch:
     # -- threads
 
     def _shown(self) -> Activity:
-        """What a terminal shows of it, unless the kernel itself needs the terminal."""
+        """The progress shown in a terminal, unless the kernel itself uses the terminal."""
         if self.program.speaks or self.output.follow is not None:
             return NOTHING
         return activity(f"running {self.program.kernel.name} on the reference accelerator")
@@ -321,7 +331,7 @@ class _Launch:
             self._run_group(main, threads)
 
     def _run_untiled(self, main: Callable[[Thread], Any], shown: Activity) -> None:
-        """Every thread alone: nothing orders two of them."""
+        """Runs every thread separately, since nothing orders threads of an untiled kernel."""
         if self.program.waits:
             threads = [Thread() for _ in range(_GROUP)]
             numbers = self.orders.tiles(self.grid.count)
@@ -360,7 +370,7 @@ class _Launch:
             shadow.clear()
 
     def _run_group(self, main: Callable[[Thread], Any], threads: list[Thread]) -> None:
-        """Runs the threads of a tile from barrier to barrier; of an untiled kernel some threads."""
+        """Runs the threads of a tile from barrier to barrier, or some threads of an untiled kernel."""
         if not self.program.waits:
             self._run_interval([partial(main, thread) for thread in threads])
             return
@@ -371,10 +381,9 @@ class _Launch:
                 return
 
     def _run_interval(self, steps: Sequence[Callable[[], int | None]]) -> dict[int, int]:
-        """Runs each thread of a tile up to its next barrier; returns the sites that threads wait at.
-
-        A thread that reads what nothing wrote may be ahead of the one that writes it: the others run on, and the
-        race between the two is what is reported.
+        """Runs each thread of a tile up to its next barrier, and returns the sites where threads wait. A thread that
+        reads memory that was not written may be ahead of the thread that writes it. The other threads continue then,
+        and the race between the two is reported.
         """
         waiting: dict[int, int] = {}
         unset: CheckError | None = None
@@ -399,7 +408,7 @@ class _Launch:
         return waiting
 
     def _going(self, count: int) -> Iterator[int]:
-        """The threads in the order in which they go on; those that were switched come again."""
+        """The threads in the order in which they continue; threads that were switched out appear again."""
         if not self.program.switched:
             yield from self.orders.threads(count)
             return
@@ -408,7 +417,7 @@ class _Launch:
             yield self.orders.next(self.ready)
 
     def _step(self, step: Callable[[], int | None]) -> int | None:
-        """Runs a thread up to where it waits; the site, or ``None`` if it has ended."""
+        """Runs a thread until it waits. Returns the site, or ``None`` if the thread has ended."""
         if self.collected is None:
             return step()
         try:
@@ -422,7 +431,7 @@ class _Launch:
             return None
 
     def _miss_a_meeting(self, threads: list[Thread], stuck: dict[int, int]) -> None:
-        """Threads are at functions of subgroups, and others of their subgroups are not: the tile ends."""
+        """Ends the tile: threads have reached subgroup functions, but others of their subgroups have not."""
         first = min(stuck)
         if not self.aborted:
             other = threads[self.meetings.missing(first, stuck)]
@@ -431,7 +440,7 @@ class _Launch:
         self.collected.ended_tiles.append(threads[0].tile)
 
     def _pass_barrier(self, threads: list[Thread], waiting: dict[int, int]) -> bool:
-        """Whether all threads are at one barrier, and pass it."""
+        """Whether all threads have reached the same barrier, and pass it."""
         stuck = {i: site for i, site in waiting.items() if site in self.program.meetings}
         if stuck:
             self._miss_a_meeting(threads, stuck)
@@ -453,6 +462,8 @@ class _Launch:
         self.clock.barrier()
         self.uniform.forget()
         fence = self.program.fences[site]
+        if self.edges is not None and fence.orders_global:
+            self.edges.barrier(threads)
         for orders, shadows in (
             (fence.orders_global, self.global_shadows),
             (fence.orders_tile_static, self.tile_shadows),

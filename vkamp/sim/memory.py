@@ -1,8 +1,8 @@
 """The memory of the reference accelerator.
 
-Everything is addressed in words: of 32 bits, or of as many as the smallest type that a kernel has.
-Buffers keep their numpy memory: those that overlap share one region, so that aliasing is real.
-Kernel memory is a list, ``None`` where nothing was written.
+All addresses count words of 32 bits, or of the size of the smallest type in the kernel. Buffers use their numpy memory:
+those that overlap share one region, so that they alias as on a device. Kernel memory is a list, with ``None`` where
+nothing was written.
 
 C++ AMP's model: docs/conformance.md, section 12.
 """
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.ir.nodes import Kernel
 from vkamp.ir.requirements import typed_access
-from vkamp.ir.types import Array, Scalar, Struct, Type
+from vkamp.ir.types import NUMBERS, Array, Scalar, Struct, Type
 from vkamp.sim.faults import NOWHERE, BufferLayout, FaultReporter, Thread
 from vkamp.sim.shadow import Shadow
 from vkamp.sim.text import text_at
@@ -27,25 +27,23 @@ from vkamp.sim.text import text_at
 #: The scalars of a struct or short vector: (word offset, letter).
 Layout = tuple[tuple[int, str], ...]
 
-LETTERS = {
-    "float32": "f", "int32": "i", "uint32": "u", "bool": "b", "float64": "d", "int64": "l", "uint64": "m",
-    "float16": "h", "int16": "j", "uint16": "q", "int8": "g", "uint8": "v",
+#: By the name of a type: its letter, and its letter in the module struct, if any.
+_LETTERS = {
+    "float32": "ff", "int32": "ii", "uint32": "uI", "bool": "b", "float64": "dd", "int64": "lq", "uint64": "mQ",
+    "float16": "he", "bfloat16": "p", "int16": "jh", "uint16": "qH", "int8": "gb", "uint8": "vB",
 }  # fmt: skip
+LETTERS = {name: letters[0] for name, letters in _LETTERS.items()}
 
 ZEROS: dict[str, Any] = {
     **dict.fromkeys(LETTERS.values(), 0), "f": np.float32(0), "d": np.float64(0), "h": np.float16(0), "b": False, "": 0,
 }  # fmt: skip
 
-#: Of the types in buffers: bytes, the letter that the module struct has, the numpy type of floats.
-_STORED: dict[str, tuple[int, str, Any]] = {
-    "f": (4, "f", np.float32), "i": (4, "i", None), "u": (4, "I", None), "d": (8, "d", np.float64),
-    "l": (8, "q", None), "m": (8, "Q", None), "h": (2, "e", np.float16), "j": (2, "h", None), "q": (2, "H", None),
-    "g": (1, "b", None), "v": (1, "B", None),
-}  # fmt: skip
+#: By the letter of a type in buffers: the type, and its letter in the module struct.
+_STORED = {letters[0]: (NUMBERS[name], letters[1:]) for name, letters in _LETTERS.items() if name in NUMBERS}
 
 
 def words_of(kind: Type, unit: int = 4) -> int:
-    """Size of a type in words of ``unit`` bytes; a size or member that is no whole word is refused."""
+    """The size of a type in words of ``unit`` bytes; rejects a size or a member that is not a multiple of a word."""
     if isinstance(kind, Array):
         return kind.count * words_of(kind.element, unit)
     if isinstance(kind, Struct):
@@ -66,7 +64,7 @@ def nothing(layout: Layout, words: int) -> list[Any]:
 
 
 def _unjudged(thread: Thread, site: int, word: int) -> int:
-    """An access that can take part in no race."""
+    """The shadow of memory without races."""
     return word
 
 
@@ -74,7 +72,7 @@ def _unjudged(thread: Thread, site: int, word: int) -> int:
 
 
 class KernelArray:
-    """A private or tile_static array; private ones (no shadow) are judged by no one."""
+    """A private or tile_static array; accesses to private ones (without a shadow) are not checked for races."""
 
     __slots__ = ("atomic", "mem", "read", "shadow", "type", "unit", "write")
 
@@ -87,7 +85,7 @@ class KernelArray:
         self.write = shadow.write if shadow is not None else _unjudged
         self.atomic = shadow.atomic if shadow is not None else _unjudged
 
-    # What a debugger shows; `?` is what nothing wrote.
+    # The text for a debugger; `?` means not written.
 
     def __repr__(self) -> str:
         return text_at(self.type, self.mem, 0, self.unit)
@@ -110,7 +108,7 @@ class KernelArray:
         self.mem = [None] * len(self.mem)
 
     def load_struct(self, thread: Thread, site: int, word: int, layout: Layout, words: int) -> list[Any]:
-        """A copy of a struct; members that were never written stay so."""
+        """A copy of a struct; members that were not written stay unwritten."""
         if word is NOWHERE:
             return nothing(layout, words)
         for offset, _ in layout:
@@ -136,7 +134,7 @@ class KernelArray:
 
 
 class _Memory:
-    """Bytes at an address, lent to numpy; holds their owners."""
+    """Bytes at an address, for numpy; keeps their owners alive."""
 
     def __init__(self, address: int, nbytes: int, owners: tuple[NDArray[Any], ...]) -> None:
         self.owners = owners
@@ -149,12 +147,12 @@ class _Memory:
 
 
 class _Scalars:
-    """The scalars of a region that are larger than its words, by the word that each begins with."""
+    """The scalars of a region that are larger than its words, by their first words."""
 
     __slots__ = ("codec", "made", "raw", "unit")
 
-    def __init__(self, raw: memoryview, unit: int, code: str, made: Any) -> None:
-        self.raw = raw
+    def __init__(self, raw: NDArray[Any], unit: int, code: str, made: Any) -> None:
+        self.raw = raw.data
         self.unit = unit
         self.codec = struct.Struct(f"={code}")
         self.made = made
@@ -165,6 +163,27 @@ class _Scalars:
 
     def __setitem__(self, word: int, value: Any) -> None:
         self.codec.pack_into(self.raw, word * self.unit, value)
+
+
+class _ScalarsOfNumpy:
+    """The same for a type that only numpy has."""
+
+    __slots__ = ("dtype", "raw", "unit")
+
+    def __init__(self, raw: NDArray[Any], unit: int, dtype: np.dtype[Any]) -> None:
+        self.raw = raw
+        self.unit = unit
+        self.dtype = dtype
+
+    def _at(self, word: int) -> NDArray[Any]:
+        start = word * self.unit
+        return self.raw[start : start + self.dtype.itemsize].view(self.dtype)
+
+    def __getitem__(self, word: int) -> Any:
+        return self._at(word)[0]
+
+    def __setitem__(self, word: int, value: Any) -> None:
+        self._at(word)[0] = value
 
 
 class MemoryRegion:
@@ -179,21 +198,25 @@ class MemoryRegion:
         self._typed: dict[str, Any] = {}
 
     def typed(self, letter: str) -> Any:
-        """The memory as scalars of a type, by the word that each begins with."""
+        """The memory as scalars of a type, by their first words."""
         found = self._typed.get(letter)
         if found is None:
             found = self._typed[letter] = self._as(*_STORED[letter])
         return found
 
-    def _as(self, size: int, code: str, made: Any) -> Any:
-        if size != self.unit:
-            return _Scalars(self._raw.data, self.unit, code, made)
-        # numpy gives its own floats, a memoryview Python's integers: what the generated code computes with.
+    def _as(self, kind: Scalar, code: str) -> Any:
+        made = kind.dtype.type if kind.kind == "float" else None
+        if kind.size != self.unit:
+            if not code:
+                return _ScalarsOfNumpy(self._raw, self.unit, kind.dtype)
+            return _Scalars(self._raw, self.unit, code, made)
+        # numpy returns numpy's floats, and a memoryview returns Python's integers; the generated code computes with
+        # these.
         return self._raw.view(made) if made is not None else self._raw.view(np.dtype(code)).data
 
 
 class BufferMemory:
-    """A captured container at its place in a region."""
+    """A captured container as a part of a region."""
 
     def __init__(
         self,
@@ -216,7 +239,7 @@ class BufferMemory:
         self.write = shadow.write if shadow is not None else _unjudged
         self.atomic = shadow.atomic if shadow is not None else _unjudged
 
-    # What a debugger shows.
+    # The text for a debugger.
 
     def __repr__(self) -> str:
         return repr(self.array)
@@ -225,7 +248,7 @@ class BufferMemory:
         return self.array[index.global_ if isinstance(index, Thread) else index]
 
     def inside(self, thread: Thread, site: int, word: int, words: int) -> int:
-        """The address of ``words`` words, which must be in the container."""
+        """The address of ``words`` words, after a check that they are in the container."""
         if not (self.low <= word and word + words <= self.high):
             return self.judge.outside(thread, site)
         return word
@@ -238,7 +261,7 @@ class BufferMemory:
         return value
 
     def store_struct(self, thread: Thread, site: int, word: int, layout: Layout, value: list[Any]) -> None:
-        """Stores every member; padding keeps what it holds."""
+        """Stores every member; padding does not change."""
         for offset, letter in layout:
             part = value[offset]
             if part is None:
@@ -258,8 +281,8 @@ class BufferMemory:
             self.typed(letter)[self._each(self.write, thread, site, word + offset, letter)] = part
 
     def _each(self, judge: Callable[[Thread, int, int], int], thread: Thread, site: int, word: int, letter: str) -> int:
-        """The word of a scalar, all of whose words are judged."""
-        for more in range(1, _STORED[letter][0] // self.unit):
+        """The first word of a scalar, all of whose words are checked."""
+        for more in range(1, _STORED[letter][0].size // self.unit):
             judge(thread, site, word + more)
         return judge(thread, site, word)
 
@@ -267,7 +290,7 @@ class BufferMemory:
 def _check(
     kernel: Kernel, buffers: Mapping[str, NDArray[Any]], written: frozenset[str], used: frozenset[str], unit: int
 ) -> None:
-    """Refuses arrays that are not what the kernel was compiled for."""
+    """Rejects arrays that do not match what the kernel was compiled for."""
     for param in kernel.buffers:
         array = buffers.get(param.name)
         if array is None:
@@ -279,7 +302,7 @@ def _check(
         if param.name in written and not array.flags.writeable:
             raise AmpError(f"{param.name} is a read-only array, and the kernel writes it")
         if param.name not in used:
-            # Its elements may be smaller than those that the kernel's addresses count.
+            # Its elements may be smaller than the words that the kernel's addresses count.
             continue
         words_of(param.element, unit)
         address = array.__array_interface__["data"][0]
@@ -288,7 +311,7 @@ def _check(
 
 
 def _span(array: NDArray[Any]) -> tuple[int, int]:
-    """First byte and the byte after the last."""
+    """The addresses of the first byte and after the last byte."""
     low = high = array.__array_interface__["data"][0]
     if array.size == 0:
         return low, low
@@ -318,9 +341,8 @@ def bind(
     kind: type[BufferMemory],
     shadow: Callable[[MemoryRegion], Shadow] | None,
 ) -> tuple[dict[str, BufferMemory], list[Shadow]]:
-    """The buffers by name, each of class ``kind``, and the shadows that ``shadow`` makes of their regions.
-
-    ``written`` names the buffers that the kernel stores to; memory that it only reads needs no shadow.
+    """The buffers by name, each of class ``kind``, and the shadows that ``shadow`` creates for their regions.
+    ``written`` contains the names of the buffers that the kernel stores to; memory that it only reads needs no shadow.
     """
     unit = judge.unit
     used = frozenset(name for name, _ in typed_access(kernel))

@@ -1,4 +1,5 @@
-"""What a running kernel shows: its prints, where it stops for the debugger, the steps of a thread that is followed."""
+"""The output of a running kernel: its prints, its stops for the debugger, and the steps of a thread that is
+followed."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Follow:
     trace: bool = False
 
     def thread(self, grid: Grid) -> ThreadAt | None:
-        """The thread in a launch that has it."""
+        """Finds the thread in a launch."""
         if self.global_ is not None:
             inside = len(self.global_) == len(grid.domain) and _inside(self.global_, grid.domain)
             return grid.thread(grid.number(self.global_)) if inside else None
@@ -60,7 +61,7 @@ class PrintedText:
         self.parts = tuple(zip((v.type for v in node.values), node.formats, node.texts[1:], strict=True))
 
     def text(self, values: Sequence[Any]) -> str:
-        """What it prints."""
+        """The printed text."""
         out = self.first
         for value, (kind, spec, after) in zip(values, self.parts, strict=True):
             if spec:
@@ -72,7 +73,7 @@ class PrintedText:
 
 
 def debugger() -> Callable[[], None]:
-    """What ``breakpoint()`` does: pdb by default, in which ``step`` stays in the kernel."""
+    """Runs ``breakpoint()``: pdb by default, in which ``step`` stays in the kernel."""
     if sys.breakpointhook is not sys.__breakpointhook__ or os.environ.get("PYTHONBREAKPOINT"):
         return breakpoint
 
@@ -108,7 +109,7 @@ class Output:
             self._show(f"{self.name}: {self.followed}")
 
     def __exit__(self, *_: object) -> None:
-        """The launch ends: what comes next on the output begins a line."""
+        """The launch ends: later output begins a new line."""
         if self.open is not None:
             print()
 
@@ -135,7 +136,7 @@ class Output:
         sys.stdout.write(shown)
 
     def _show(self, text: str) -> None:
-        """A line that is no print of the kernel's."""
+        """A line that no ``print`` of the kernel writes."""
         if self.open is not None:
             sys.stdout.write("\n")
             self.open = None
@@ -144,7 +145,7 @@ class Output:
     # -- the steps of a thread
 
     def at(self, thread: Thread, number: int) -> None:
-        """A statement begins; its source line is shown unless it was the last one."""
+        """A statement begins; shows its source line unless that was shown last."""
         if not self.acts(thread):
             return
         span = self.judge.sites[number].span
@@ -153,7 +154,7 @@ class Output:
             self._show(f"{span.line:>5} | {linecache.getline(span.file, span.line).strip()}")
 
     def value(self, thread: Thread, number: int, value: Any) -> Any:
-        """A value that a variable gets, or a condition has."""
+        """The value of an assignment or of a condition."""
         if self.acts(thread):
             site = self.judge.sites[number]
             assert site.value is not None
@@ -162,12 +163,12 @@ class Output:
         return value
 
     def kept(self, thread: Thread, value: Any) -> Any:
-        """The value of a store whose address comes next."""
+        """The value of a store; its address follows."""
         self.pending = value
         return value
 
     def pending_value(self) -> Any:
-        """The value that :meth:`kept` got."""
+        """The value that was passed to :meth:`kept`."""
         return self.pending
 
     def stored(self, thread: Thread, number: int, word: int) -> int:

@@ -1,4 +1,4 @@
-"""Translation of places: where they are, whether an index is inside, loads and stores."""
+"""Translation of places: their addresses, bounds checks, loads and stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vkamp.sim.trees import name_of, quote, sum_of
 
 @dataclass
 class Address:
-    """A place as a word address: of which variable, and how far into it."""
+    """A place as a word address: the variable, and the offset in it."""
 
     root: ir.Local | ir.BufferElement
     terms: list[ast.expr]
@@ -24,12 +24,12 @@ class Address:
 
 
 class Places(Scope):
-    """Word addresses, and what is loaded from and stored to them."""
+    """Word addresses, and loads from and stores to them."""
 
     # -- addresses
 
     def address(self, place: ir.Place) -> Address:
-        """The word address of a place; indices are checked as it is computed."""
+        """The word address of a place; the code that computes it checks the indices."""
         if isinstance(place, ir.Local):
             return Address(place, [], 0)
         if isinstance(place, ir.BufferElement):
@@ -139,12 +139,12 @@ class Places(Scope):
         return ast.Constant(None) if self.is_value(root) else self.holder(root)
 
     def words(self, root: ir.Local | ir.BufferElement) -> ast.expr:
-        """The words of a variable that is no buffer."""
+        """The words of a variable that is not a buffer."""
         holder = self.holder(root)
         return holder if self.is_value(root) else quote("M.mem", M=holder)
 
     def judged(self, address: Address, access: AccessKind, word: ast.expr, site: int, kind: Scalar) -> ast.expr:
-        """A scalar's address, reported to the shadow where another thread could touch it too."""
+        """The address of a scalar; accesses are reported to the shadow if another thread could access it, too."""
         root = address.root
         if not self.races or self.is_value(root):
             return word
@@ -188,7 +188,7 @@ class Places(Scope):
         return self.constant("y", tuple((VECTOR_LETTERS.index(n) * step, letter) for n in letters))
 
     def _step(self, place: ir.Place) -> int:
-        """The words from one component of a vector to the next: a variable's own are a list."""
+        """The number of words from one component of a vector to the next; the components of a variable are a list."""
         root = ir.root_of(place)
         if isinstance(root, ir.Local) and isinstance(root.variable.type, Vector):
             return 1
@@ -197,7 +197,7 @@ class Places(Scope):
         return self.words_of(kind.element if isinstance(kind, Vector) else kind)
 
     def _load_vector(self, address: Address, word: ast.expr, layout: ast.expr, site: int) -> ast.expr:
-        """The components of a vector, in a list of their own."""
+        """The components of a vector, in a new list."""
         holder = self.holder(address.root)
         if isinstance(address.root, ir.BufferElement):
             return quote("M.load_vector(_t, S, K, Y)", M=holder, S=site, K=word, Y=layout)
@@ -207,7 +207,7 @@ class Places(Scope):
             word = quote("T := K", T=again, K=word)
         template = "_pick(M, K, Y)" if self.is_value(address.root) else "M.load_vector(_t, S, K, Y)"
         value = quote(template, M=holder, S=site, K=again, Y=layout)
-        # The word comes first: it is named there.
+        # The word comes first, because its expression names it.
         return quote("_set(_t, S, K, Y, X, A)", S=site, K=word, Y=layout, X=value, A=self._array(address.root))
 
     def load_word(self, address: Address, word: ast.expr, kind: Scalar, site: int) -> ast.expr:
@@ -276,7 +276,7 @@ class Places(Scope):
     # -- memory that is judged already
 
     def read_back(self, address: Address, word: ast.expr, kind: Scalar, site: int) -> ast.expr:
-        """The value at an address that was judged already."""
+        """The value at an address that was already checked."""
         races, self.races = self.races, False
         value = self.load_word(address, word, kind, site)
         self.races = races
@@ -294,7 +294,7 @@ def _int(expr: ir.Expr) -> ir.Expr:
 
 
 def _kept_type(place: ir.Place) -> Type:
-    """The type in which a scalar is kept: an array of the kernel keeps what it was declared for."""
+    """The type in which a scalar is stored: an array of the kernel stores its declared type."""
     while isinstance(place, ir.ViewElement):
         place = place.base
     if isinstance(place, ir.Reinterpreted) and isinstance(place.base, ir.ArrayElement):
@@ -303,5 +303,5 @@ def _kept_type(place: ir.Place) -> Type:
 
 
 def _bits(kind: Type, value: ast.expr) -> ast.expr:
-    """The bits of a scalar as those of another type."""
+    """The bits of a scalar as another type."""
     return quote(f"_bits_{LETTERS[str(kind)]}(X)", X=value)

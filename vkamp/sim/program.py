@@ -1,4 +1,4 @@
-"""A kernel as Python code: what translation makes and a launch runs."""
+"""A kernel as Python code: the result of the translation, which a launch runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from vkamp.sim.schedule import Switches
 class Mode(NamedTuple):
     """How a kernel is translated.
 
-    ``races``: with the calls that judge every access.  ``switches``: where else than at barriers threads are switched.
-    ``trace``: with calls that show what each statement does.
+    ``races``: with calls that check every access for races. ``switches``: where threads are switched in addition to
+    barriers. ``trace``: with calls that show the effect of each statement.
     """
 
     races: bool = True
@@ -28,12 +28,12 @@ class Mode(NamedTuple):
 class TranslatedProgram:
     """A kernel as Python code.
 
-    ``codes``: the module of each function with its name in the generated code, callees first, the
-    kernel last. ``constants``: the names that are the same in every launch.  ``written``: buffers
-    that are stored to. ``fences[site]`` is the fence of a waiting barrier, ``meetings[site]`` a function of subgroups.
-    ``split``: whether separate fences and barriers may order global, tile_static memory together.  ``waits``: whether a
-    thread of the kernel is a generator, which yields the site of a barrier or meeting where it waits; ``switched``:
-    whether threads are switched elsewhere than at barriers, too, at :data:`SWITCH` or a meeting.
+    ``codes``: the module of each function with its name in the generated code; callees come first, the kernel last.
+    ``constants``: the names with the same value in every launch. ``written``: the buffers that the kernel stores to.
+    ``fences[site]`` is the fence of a waiting barrier, ``meetings[site]`` a subgroup function. ``split``: whether
+    separate fences and barriers may order global, tile_static memory together. ``waits``: whether a thread of the
+    kernel is a generator, which yields the site of a barrier or meeting where it waits; ``switched``: whether threads
+    are switched elsewhere than at barriers, too, at :data:`SWITCH` or a meeting.
     """
 
     kernel: ir.Kernel
@@ -45,11 +45,13 @@ class TranslatedProgram:
     written: frozenset[str] = frozenset()
     fences: dict[int, Fence] = field(default_factory=dict)
     meetings: dict[int, ir.Subgroup] = field(default_factory=dict)
-    #: Of the types that the generated code accesses buffers as.
+    #: The types as which the generated code accesses buffers.
     letters: set[str] = field(default_factory=set)
     waits: bool = False
     switched: bool = False
     split: tuple[bool, bool] = (False, False)
+    #: Whether it has acquires or releases.
+    edged: bool = False
     #: Whether it prints, or stops for the debugger.
     speaks: bool = False
 

@@ -1,6 +1,7 @@
 """Orders in which the reference accelerator runs tiles and threads.
 
-A right program gives the same result in each of them.  A wrong one may look right in one and not in another.
+A correct program gives the same result with each of them. A wrong program may give correct results with only some of
+them.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-#: What a thread yields, instead of a barrier's site, where another thread may continue.
+#: A thread yields this, instead of the site of a barrier, where another thread may continue.
 SWITCH = -1
 
-#: Where threads are switched, barriers aside: nowhere, before atomics, or before plain stores to shared memory too.
+#: Where threads are switched in addition to barriers: nowhere, before atomics, or also before plain stores to shared
+#: memory.
 Switches = Literal["", "atomics", "stores"]
 
 _Name = Literal["in-order", "reversed", "random", "adversarial"]
@@ -22,7 +24,7 @@ _CHOICES = "in-order, reversed, random:SEED or adversarial"
 
 @dataclass(frozen=True)
 class Schedule:
-    """A rule for the order of tiles and threads; ``seed`` counts for ``random`` alone.
+    """A rule for the order of tiles and threads; only ``random`` uses ``seed``.
 
     ``in-order`` and ``reversed`` run each thread up to its next barrier; ``random`` also switches threads before
     atomics; ``adversarial`` does so before every store to shared memory as well, so that readers come before writers.
@@ -37,7 +39,7 @@ class Schedule:
 
     @classmethod
     def parse(cls, text: str) -> Schedule:
-        """The schedule of a text such as ``random:7``; ``ValueError`` for anything else."""
+        """The schedule from a text such as ``random:7``; ``ValueError`` if the text is invalid."""
         name, colon, seed = text.strip().partition(":")
         known = name in get_args(_Name) and (not colon or (name == "random" and seed.isascii() and seed.isdecimal()))
         if not known:
@@ -46,7 +48,7 @@ class Schedule:
 
     @property
     def switches(self) -> Switches:
-        """Where threads are switched, barriers aside."""
+        """Where threads are switched in addition to barriers."""
         if self.name == "random":
             return "atomics"
         return "stores" if self.name == "adversarial" else ""
@@ -56,7 +58,7 @@ class Schedule:
 
 
 class Orders:
-    """A schedule at work in one launch."""
+    """A schedule during one launch."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.name = schedule.name
@@ -66,7 +68,7 @@ class Orders:
     def tiles(self, count: int) -> Sequence[int]:
         """The numbers of all tiles (of an untiled kernel: threads) in their order."""
         if self.name == "adversarial":
-            # No tile can count on the one before it nor on the one after it.
+            # No tile can rely on its predecessor or its successor.
             return [*range((count - 2) | 1, 0, -2), *range((count - 1) & ~1, -1, -2)]
         return self._plain(count)
 

@@ -19,7 +19,7 @@ from vkamp.sim.trees import name_of
 
 
 class Scope(ABC):
-    """What the translation of places, expressions and statements shares."""
+    """The state that the translations of places, expressions and statements share."""
 
     def __init__(self, program: TranslatedProgram, function: ir.Function, waiting: set[str], mode: Mode) -> None:
         self.program = program
@@ -37,7 +37,7 @@ class Scope(ABC):
         """The Python expression of an IR expression, at its source position."""
 
     def local(self, name: str) -> str:
-        """The Python name of a local: its own, unless that would clash."""
+        """The Python name of a local variable: its name in the source, unless that clashes."""
         if name not in self.names:
             text = re.sub(r"\W", "_", name)
             if text.startswith("_") or keyword.iskeyword(text) or text[:1].isdigit():
@@ -48,7 +48,7 @@ class Scope(ABC):
         return self.names[name]
 
     def temporary(self, letter: str) -> str:
-        """A name for a value that is used twice; unique, for such expressions nest."""
+        """A name for a value that is used twice. It is unique, since such expressions nest."""
         self.temporaries += 1
         return f"_{letter}{self.temporaries}_"
 
@@ -69,7 +69,7 @@ class Scope(ABC):
         return len(self.program.sites) - 1
 
     def constant(self, prefix: str, value: Any) -> ast.expr:
-        """A name for a value that Python's literals cannot spell; none that a temporary has."""
+        """A name for a value that has no Python literal; it differs from the names of temporaries."""
         name = f"_{prefix}_{len(self.program.constants)}_"
         self.program.constants[name] = value
         return name_of(name)

@@ -1,8 +1,6 @@
-"""Shadows of memory: who touched each word, and which accesses race.
-
-A shadow remembers for each word who touched it last, as ``thread * sites + site``.  Between
-threads of a tile the records live until a barrier whose fence covers the memory; between tiles
-they live for the whole launch.
+"""Shadows of memory: the last accesses of each word, and which accesses race. A shadow stores for each word its last
+access, as ``thread * sites + site``. Between threads of a tile the records live until a barrier whose fence covers the
+memory; between tiles they live for the whole launch.
 
 C++ AMP's model: docs/conformance.md, section 12.
 """
@@ -17,19 +15,19 @@ from vkamp.sim.faults import FaultReporter, Thread
 
 
 class Shadow(ABC):
-    """What judges accesses to one piece of memory: each method notes an access and returns the word."""
+    """Checks the accesses to one piece of memory: each method records an access and returns the word."""
 
     @abstractmethod
     def read(self, thread: Thread, site: int, word: int) -> int:
-        """Notes a plain read."""
+        """Records a plain read."""
 
     @abstractmethod
     def write(self, thread: Thread, site: int, word: int) -> int:
-        """Notes a plain write."""
+        """Records a plain write."""
 
     @abstractmethod
     def atomic(self, thread: Thread, site: int, word: int) -> int:
-        """Notes an atomic update."""
+        """Records an atomic update."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -68,7 +66,7 @@ class Clock:
     def ordered(self, since: int, writer: Thread, reader: Thread, space: int) -> bool:
         """Whether fences of both threads and a barrier order an access at ``since`` before now.
 
-        That is a wait spelled in two: a fence, then a barrier whose own fence covers other memory.
+        That is a wait in two steps: a fence, then a barrier whose fence covers other memory.
         """
         for position, barrier in enumerate(self.barriers):
             before = self.barriers[position - 1] if position else -1
@@ -82,11 +80,10 @@ class Clock:
 
 
 class OwnerShadow(Shadow):
-    """Who touched each word: judges accesses of different owners, the threads of a tile or the tiles of a launch.
-
-    ``per_owner``: how many codes one owner has.  Two records for reads and for atomics suffice: a writer conflicts with
-    any other owner's, and of two different owners one is not its own.  With ``outer`` the first access of each kind is
-    also judged there.
+    """The last accesses of each word: checks accesses of different owners, which are the threads of a tile or the tiles
+    of a launch. ``per_owner``: the number of codes of one owner. Two records for reads and two for atomics suffice: a
+    writer conflicts with the record of any other owner, and at least one of two different owners is another one. With
+    ``outer``, the first access of each kind is also checked there.
     """
 
     def __init__(self, judge: FaultReporter, per_owner: int, outer: Shadow | None = None) -> None:
@@ -101,13 +98,13 @@ class OwnerShadow(Shadow):
         self.tables = (self.written, self.reads, self.reads_too, self.atomics, self.atomics_too)
 
     def read(self, thread: Thread, site: int, word: int) -> int:
-        """Notes a plain read and returns the word."""
+        """Records a plain read and returns the word."""
         if self._is_first(self.reads, self.reads_too, thread, site, word) and self.outer is not None:
             self.outer.read(thread, site, word)
         return word
 
     def write(self, thread: Thread, site: int, word: int) -> int:
-        """Notes a plain write and returns the word."""
+        """Records a plain write and returns the word."""
         code, per_owner = thread.base + site, self.per_owner
         for table in self.tables:
             other = table.get(word)
@@ -119,13 +116,13 @@ class OwnerShadow(Shadow):
         return word
 
     def atomic(self, thread: Thread, site: int, word: int) -> int:
-        """Notes an atomic update and returns the word."""
+        """Records an atomic update and returns the word."""
         if self._is_first(self.atomics, self.atomics_too, thread, site, word) and self.outer is not None:
             self.outer.atomic(thread, site, word)
         return word
 
     def _is_first(self, first: dict[int, int], second: dict[int, int], thread: Thread, site: int, word: int) -> bool:
-        """Judges an access against the plain writes, and notes it; whether it is the first of its kind."""
+        """Checks an access against the plain writes, and records it; returns whether it is the first of its kind."""
         code, per_owner = thread.base + site, self.per_owner
         writer = self.written.get(word)
         if writer is not None and writer // per_owner != code // per_owner:
@@ -138,29 +135,29 @@ class OwnerShadow(Shadow):
         return other is None
 
     def conflict(self, word: int, earlier: int, thread: Thread, site: int) -> None:
-        """Two accesses of different owners, one of them a plain write."""
+        """Reports two accesses of different owners, one of which is a plain write."""
         self.judge.race(word, earlier, thread, site)
 
 
 class LaunchShadow(OwnerShadow):
-    """Judges accesses of different tiles in the whole launch."""
+    """Checks accesses of different tiles in the whole launch."""
 
     def __init__(self, judge: FaultReporter) -> None:
         super().__init__(judge, len(judge.sites) * judge.grid.threads)
 
     def clear(self) -> None:
-        """Nothing orders tiles."""
+        """Nothing orders accesses of different tiles."""
 
 
 class TileShadow(OwnerShadow):
-    """Judges accesses of the threads of one tile since the last barrier that orders this memory."""
+    """Checks accesses of the threads of one tile since the last barrier that orders this memory."""
 
     def __init__(self, judge: FaultReporter, launch: LaunchShadow | None) -> None:
         self.sites = len(judge.sites)
         super().__init__(judge, self.sites, launch)
 
     def clear(self) -> None:
-        """A barrier orders everything so far before everything that follows."""
+        """A barrier orders all accesses before it before all accesses after it."""
         for table in self.tables:
             table.clear()
 
@@ -207,7 +204,7 @@ class FencedShadow(TileShadow):
         site: int,
         word: int,
     ) -> None:
-        """Keeps the latest accesses of two threads: a later write must be ordered after them."""
+        """Stores the latest accesses of two threads; a later write must be ordered after them."""
         if before is not None and before // self.sites != thread.number:
             second[word] = before
         first[word] = self._stamp(thread, site, word)

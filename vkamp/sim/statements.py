@@ -82,7 +82,7 @@ class FunctionTranslator(ExpressionTranslator):
         return isinstance(root, ir.BufferElement) or root.variable.storage == "tile_static"
 
     def _prologue(self) -> list[ast.stmt]:
-        """The thread's indices that are used, and memory for struct and vector variables."""
+        """Defines the thread indices that are used, and the memory of struct and vector variables."""
         used = {(n.kind, n.dim) for s in self.function.body for n in ir.walk(s) if isinstance(n, ir.ThreadIndex)}
         out = [
             self.assign_name(f"{INDEX_NAMES[kind]}{dim}", quote(f"_t.{_INDEX_SOURCES[kind]}[I]", I=dim))
@@ -90,11 +90,11 @@ class FunctionTranslator(ExpressionTranslator):
         ]
         name = self.kernel.index_name
         if self.function is self.kernel.body and all(v.name != name for v in self.function.variables):
-            # For a debugger.
+            # For the debugger.
             out.append(self.assign_name(self.local(name), name_of("_t")))
         for variable in self.function.variables:
             if variable.storage == "local" and isinstance(variable.type, (Struct, Vector)):
-                # The components of a vector are adjacent, whatever their size.
+                # The components of a vector are adjacent for every size.
                 words = variable.type.count if isinstance(variable.type, Vector) else self.words_of(variable.type)
                 out.append(self.assign_name(self.local(variable.name), quote("[None] * N", N=words)))
         return out
@@ -106,7 +106,7 @@ class FunctionTranslator(ExpressionTranslator):
         return [made for s in statements for made in self.statement(s)]
 
     def statement(self, node: ir.Stmt) -> list[ast.stmt]:
-        """The Python statements of one, at its source position."""
+        """The Python statements of one statement, at its source position."""
         made: list[ast.stmt] = _HANDLERS[type(node)](self, node)
         if self.trace:
             made = self._traced(node, made)
@@ -198,6 +198,10 @@ class FunctionTranslator(ExpressionTranslator):
         if row.name == "atomic_exchange" and node.result is None:
             loaded = ast.Constant(None)  # The old value is not checked: this may be the first write.
         out = [self.assign_name(word, place), self.assign_name(old, loaded), self.assign_name(new, value)]
+        if node.order and self.races:
+            memory = ir.root_of(node.place)
+            name = memory.buffer if isinstance(memory, ir.BufferElement) else memory.variable.name
+            out.append(ast.Expr(quote(f"_{node.order}(_t, N, K)", N=name, K=word)))
         out.append(self.store_back(unjudged, at, kind, name_of(new)))
         if self.trace:
             out.append(ast.Expr(quote("_kept(_t, X)", X=new)))
@@ -262,7 +266,7 @@ class FunctionTranslator(ExpressionTranslator):
     # -- the steps of a thread that is followed
 
     def _traced(self, node: ir.Stmt, made: list[ast.stmt]) -> list[ast.stmt]:
-        """The statement, with what shows its line before it and what it assigned after it."""
+        """The statement, with a call before it that shows its line and a call after it that shows what it assigned."""
         if isinstance(node, (ir.Return, ir.While)):
             return [self._begins(node), *made] if isinstance(node, ir.Return) else made
         # A loop shows its variable in each iteration.

@@ -1,4 +1,4 @@
-"""Subgroups of the running tile: neighbouring threads, who meet at the functions of subgroups."""
+"""Subgroups of the running tile: adjacent threads that wait for each other at subgroup functions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vkamp.sim.program import TranslatedProgram
 
 
 class Meetings:
-    """The threads that wait at a function of subgroups for the others of their subgroup.
+    """The threads that wait at a subgroup function for the others of their subgroup.
 
     Subgroups have ``size`` lanes, filled with the threads in the order of their local indices; the last one of a tile
     may have fewer threads.
@@ -41,7 +41,7 @@ class Meetings:
         return range(first, min(first + self._size, len(self._threads)))
 
     def arrive(self, number: int, site: int) -> Sequence[int]:
-        """A thread of the tile comes to a place; the threads that can go on now."""
+        """A thread of the tile reaches a place; returns the threads that can continue now."""
         subgroup = self._threads[number].subgroup
         arrived = self._arrived.setdefault(subgroup, {})
         arrived[number] = site
@@ -53,18 +53,18 @@ class Meetings:
         return members
 
     def stuck(self) -> dict[int, int]:
-        """The threads that wait in vain for others, and where; no thread waits after that."""
+        """The threads that wait for others in vain, and where; clears the list."""
         found = {number: site for arrived in self._arrived.values() for number, site in arrived.items()}
         self._arrived.clear()
         return found
 
     def missing(self, number: int, stuck: dict[int, int]) -> int:
-        """A thread that does not come to where a stuck one waits."""
+        """A thread that does not reach the place where a stuck thread waits."""
         members = self._members(self._threads[number].subgroup)
         return next(i for i in members if stuck.get(i) != stuck[number])
 
     def _meet(self, threads: Sequence[Thread], site: int) -> None:
-        """Gives each thread of a subgroup its result of the function."""
+        """Passes each thread of a subgroup its result of the function."""
         node = self._program.meetings[site]
         row = SUBGROUPS[node.name]
         given = [thread.given for thread in threads]

@@ -9,7 +9,7 @@ from vkamp.ir.types import Array, Scalar, Struct, Type, Vector
 
 
 def value_text(kind: Type, words: Any, unit: int = 4) -> str:
-    """A value as Python shows it: vectors and structs as calls of their types.
+    """A value in Python's notation: vectors and structs as calls of their types.
 
     A struct is a list of words of ``unit`` bytes.
     """

@@ -1,8 +1,8 @@
 """IR -> Python: each function of a kernel becomes a Python function that one thread runs.
 
-The code objects carry the file and the lines of the kernel's own source, and its variables their
-own names: a debugger steps through the kernel, and a traceback shows its lines.  A function that
-waits at a barrier is a generator which yields the barrier's site.
+The code objects have the file and the lines of the kernel's source, and the variables keep their names. A debugger
+therefore steps through the kernel, and a traceback shows its lines. A function that waits at a barrier is a generator
+that yields the barrier's site.
 
 Values: integers are Python's, in range, floats are numpy scalars, bools are truth values, structs are
 lists of words as memory has them, short vectors lists of components.  A word has 32 bits, or as many as
@@ -40,6 +40,7 @@ def translate(kernel: ir.Kernel, mode: Mode) -> TranslatedProgram:
     statements = [s for f in functions for s in ir.walk_statements(f.body)]
     program.written = _written(statements)
     program.split = _split([s.fence for s in statements if isinstance(s, ir.Barrier)])
+    program.edged = any(isinstance(s, ir.Atomic) and s.order for s in statements)
     waiting: set[str] = set()
     for function in functions:
         FunctionTranslator(program, function, waiting, mode).run()
@@ -55,7 +56,8 @@ def _written(statements: Sequence[ir.Stmt]) -> frozenset[str]:
 
 
 def _split(fences: Sequence[Fence]) -> tuple[bool, bool]:
-    """For global and tile_static memory: fences that don't wait, and waits that don't order it?"""
+    """For global and tile_static memory: whether there are both fences that do not wait, and waits that do not order
+    it."""
     separate = [f for f in fences if not f.waits]
     waits = [f for f in fences if f.waits]
     return (

@@ -1,4 +1,4 @@
-"""Python's syntax trees, made from templates and placed in the kernel's source."""
+"""Python syntax trees that are made from templates and have positions in the kernel's source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _part(part: ast.expr | int | str) -> ast.expr:
 def _fill(node: ast.AST, parts: dict[str, ast.expr]) -> ast.AST:
     if isinstance(node, ast.Name) and node.id in parts:
         part = parts[node.id]
-        # A name that is assigned to (a walrus's target) keeps its context.
+        # A name that is assigned (the target of `:=`) keeps its context.
         return ast.Name(part.id, node.ctx) if isinstance(part, ast.Name) else part
     made: dict[str, Any] = {}
     for name, value in ast.iter_fields(node):
@@ -70,7 +70,7 @@ def sum_of(terms: list[ast.expr], constant: int) -> ast.expr:
 
 
 def definition(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
-    """A function, whichever Python it is."""
+    """A function, for all versions of Python."""
     fields: dict[str, Any] = {"name": name, "args": arguments, "body": body, "decorator_list": []}
     if "type_params" in ast.FunctionDef._fields:
         fields["type_params"] = []

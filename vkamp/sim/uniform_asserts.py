@@ -12,8 +12,8 @@ from vkamp.sim.faults import FaultReporter, Thread
 class UniformAsserts:
     """The values that the threads of the running tile passed to ``amp.uniform`` since its last barrier.
 
-    All threads reach each assertion together, so the assertions that they pass at a site are the same ones in the same
-    order: the nth of one thread is the nth of the others.
+    All threads reach each assertion together, so the nth assertion of one thread at a site is the nth assertion of the
+    others.
     """
 
     def __init__(self, judge: FaultReporter) -> None:
@@ -27,7 +27,7 @@ class UniformAsserts:
         self._passed.clear()
 
     def judge(self, thread: Thread, site: int, value: Any) -> Any:
-        """The value, which is what the first thread that came here had."""
+        """Returns the value after comparing it with that of the first thread that reached this assertion."""
         passed = self._passed.get((thread.number, site), 0)
         self._passed[thread.number, site] = passed + 1
         number, known = self._first.setdefault((site, passed), (thread.number, value))
@@ -37,7 +37,7 @@ class UniformAsserts:
 
 
 def _bits(value: Any) -> int | bool | None:
-    """What tells one value of a type from another: a float's bits; all NaN are one."""
+    """The identity of a value of a type: the bits of a float, where all NaN are equal."""
     if not isinstance(value, np.floating):
         return value  # type: ignore[no-any-return]
     return None if np.isnan(value) else int(value.view(f"u{value.itemsize}"))

@@ -1,6 +1,5 @@
-"""Testing one's own kernels: comparison with the reference accelerator, tolerances in units of the last place.
-
-The pytest plugin (``pytest_vkamp``) stands on this; nothing here needs pytest. See docs/testing.md.
+"""Tests of kernels: comparison with the reference accelerator, tolerances in units of the last place. The pytest plugin
+(``pytest_vkamp``) uses this package, which does not need pytest. See docs/testing.md.
 """
 
 from vkamp.testing.comparison import compare

@@ -1,4 +1,4 @@
-"""A launch on a device against the same launch on the reference accelerator."""
+"""Compares a launch on a device with the same launch on the reference accelerator."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp import lower
-from vkamp.dispatch import checking, launch, launch_arguments, reference_schedule
+from vkamp.dispatch import checking, launch_arguments, reference_schedule
 from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.preparing import PreparedLaunch, prepare, prepare_on
+from vkamp.dispatch.running import is_checked, run
 from vkamp.dispatch.targets import is_reference
 from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Container, bindable
@@ -26,7 +27,7 @@ from vkamp.testing.ulp import difference
 from vkamp.tracebacks import entry_point
 
 _TOLERANCES = ("ulp", "atol")
-#: More iterations of one thread than this, lavapipe ends.
+#: Lavapipe ends a thread's loops after this many iterations.
 _MAX_ITERATIONS = 65535
 
 
@@ -39,15 +40,16 @@ def compare(
 ) -> None:
     """Runs a launch on its device and on the reference accelerator, from equal contents, and compares what it wrote.
 
-    ``compare([accelerator_view,] domain, kernel, *args, **constants)``, as ``parallel_for_each`` takes them; it waits
-    for the launch, and the containers hold the device's results afterwards.
+    ``compare([accelerator_view,] domain, kernel, *args, **constants)``, as for ``parallel_for_each``. It waits for the
+    launch, and the containers have the device's results afterwards.
 
-    Floats may differ by ``ulp`` units of the last place, or by ``atol`` (one number for all containers, or a mapping
-    by the names of the kernel's parameters, 0 for those not named); integers must be equal or within ``atol``. Raises
-    ``AssertionError`` that names the elements furthest off. Raises what ``parallel_for_each`` raises, and first what
-    the reference accelerator finds: indices out of bounds, races, reads of unwritten memory (``CheckError``).
+    Floats may differ by ``ulp`` units of the last place, or by ``atol`` (one number for all containers, or a mapping by
+    the names of the kernel's parameters, 0 for those not named); integers must be equal or within ``atol``. Raises
+    ``AssertionError``, which lists the elements with the largest differences. Raises what ``parallel_for_each`` raises,
+    and before it what the reference accelerator finds: indices out of bounds, races, reads of unwritten memory
+    (``CheckError``).
 
-    Where the launch's own accelerator is the reference accelerator, it runs there in two orders of its threads.
+    If the launch runs on the reference accelerator, it runs there in two orders of its threads.
     """
     __tracebackhide__ = True
     refuse("vkamp.testing.compare()")
@@ -59,10 +61,10 @@ def compare(
     written = [name for name, use in prepared.compiled.access.items() if use.changes]
     tolerances = [_tolerances("ulp", ulp, prepared, written), _tolerances("atol", atol, prepared, written)]
     expected = _run_reference(prepared, rest[0], _copies(prepared.arguments.containers))
-    if launch.is_checked():
+    if is_checked():
         checking.checked_launch(prepared)
     else:
-        launch.run(prepared)
+        run(prepared)
     texts = []
     for name in written:
         found, wanted = _elements(prepared.arguments.containers[name]), _elements(expected[name])
@@ -72,7 +74,7 @@ def compare(
 
 
 def _refuse_hidden(kernel: Any) -> None:
-    """A kernel's own constant of the name of a tolerance would never get its value."""
+    """A constant of the kernel with the name of a tolerance would never receive its value."""
     function = kernel.function if isinstance(kernel, KernelFunction) else kernel
     taken = set(getattr(function, "__kwdefaults__", None) or ())
     code = getattr(function, "__code__", None)
@@ -100,7 +102,7 @@ def _tolerances(
 
 
 def _copies(containers: Mapping[str, Container]) -> dict[str, Container]:
-    """Containers with equal contents, which share memory with each other as these do, and with nothing else."""
+    """Containers with equal contents that share memory with each other as these do, and with nothing else."""
     leases: dict[int, Lease] = {}
     made = {}
     for name, container in containers.items():
@@ -113,14 +115,14 @@ def _copies(containers: Mapping[str, Container]) -> dict[str, Container]:
 
 
 def _elements(container: Container) -> NDArray[Any]:
-    """The newest elements; nothing moves home."""
+    """The newest elements; the home memory does not change."""
     elements = bindable(container)
     with elements.lease as home:
         return home.read(elements.layout)
 
 
 def _copy_of(home: Home) -> Home:
-    """A home of its own with the newest bytes of another."""
+    """A separate home with the newest bytes of another."""
     memory: NDArray[np.uint8] = home.read(Layout.dense(home.start, (home.stop - home.start,), np.dtype(np.uint8)))
     return Home(home.start, home.stop, memory=lambda: memory, defined=True)
 
@@ -131,9 +133,9 @@ def _run_reference(prepared: PreparedLaunch, kernel: Any, containers: dict[str, 
     again = prepare_on(accelerator("reference").default_view, prepared.domain, kernel, arguments)
     if is_reference(prepared.view):
         with reference_schedule("adversarial"):
-            launch.run(again)
+            run(again)
     else:
-        launch.run(again)
+        run(again)
     return containers
 
 
@@ -148,7 +150,7 @@ def _headline(prepared: PreparedLaunch) -> str:
 
 
 def _advice(prepared: PreparedLaunch) -> list[str]:
-    """What beside the kernel may make the difference: a hand-edited shader, a driver's trap."""
+    """Possible causes of a difference other than the kernel: a hand-edited shader, a fault of the driver."""
     edited = (
         [f"note: the device ran the hand-edited shader {prepared.override.kept.shown}"] if prepared.override else []
     )

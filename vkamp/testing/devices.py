@@ -1,4 +1,4 @@
-"""The accelerators of a test session: which there are, what they lack."""
+"""The accelerators of a test session, and what they lack."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from vkamp.run.workarounds import WORKAROUNDS, traps_of
 
 _SUBGROUPS = {f"subgroup_{operation}": operation for operation in SUBGROUP_OPERATIONS}
 
-#: What a test may require: a feature of the device, operations of subgroups, or that a trap of drivers is not there.
+#: What a test may require: a feature of the device, subgroup operations, or a driver without a certain fault.
 ABILITIES = FEATURES | _SUBGROUPS.keys() | {row.ability for row in WORKAROUNDS if row.ability}
 
-#: CPU drivers by the names that people give them.
+#: CPU drivers by their common names.
 _SHORT = ("swiftshader", "llvmpipe")
 
 
@@ -26,7 +26,7 @@ def short_name(found: accelerator) -> str:
 
 
 def further(names: Iterable[str]) -> list[str]:
-    """Names for the Vulkan devices of this machine that none of ``names`` stands for."""
+    """Names for the Vulkan devices of this machine that ``names`` does not include."""
     known = [name.partition("@")[0].lower() for name in names]
     out: list[str] = []
     for found in accelerator.get_all():
@@ -44,7 +44,7 @@ def further(names: Iterable[str]) -> list[str]:
 
 
 def lookup(name: str) -> DeviceInfo:
-    """The device of that name; ``AmpError`` if there is none, or if it runs no kernels."""
+    """The device of this name; ``AmpError`` if there is none, or if it runs no kernels."""
     found = info_of(accelerator(name))
     if found is None:
         raise AmpError(f"{name!r} stores data but runs no kernels")
@@ -52,7 +52,7 @@ def lookup(name: str) -> DeviceInfo:
 
 
 def is_called(name: str, word: str) -> bool:
-    """Whether ``word`` is part of the description of the accelerator with this name; not if there is none."""
+    """Whether ``word`` is part of the description of the accelerator with this name; False if there is none."""
     try:
         return word.lower() in lookup(name).name.lower()
     except AmpError:
@@ -60,17 +60,17 @@ def is_called(name: str, word: str) -> bool:
 
 
 def features(name: str) -> list[str]:
-    """What programs may use on the accelerator with this name."""
+    """The features that programs may use on the accelerator with this name."""
     return sorted(lookup(name).usable_features)
 
 
 def traps(name: str) -> list[str]:
-    """What the accelerator with this name does wrong and kernels see."""
+    """The faults of the accelerator with this name that kernels see."""
     return list(traps_of(lookup(name)).values())
 
 
 def absent(names: Iterable[str]) -> list[str]:
-    """The names that no accelerator has here, each with the reason."""
+    """The names without an accelerator on this machine, each with the reason."""
     out = []
     for name in names:
         try:
@@ -81,7 +81,7 @@ def absent(names: Iterable[str]) -> list[str]:
 
 
 def described(name: str) -> str:
-    """An accelerator for people: its device, driver and engine."""
+    """A description of an accelerator: its device, driver and engine."""
     info = lookup(name)
     if info.kind == "reference":
         return "the IR run in Python, no driver"
@@ -89,7 +89,7 @@ def described(name: str) -> str:
 
 
 def lacking(name: str, abilities: Iterable[str]) -> str:
-    """Why an accelerator cannot run what needs these abilities, as what it does or has; empty if it can."""
+    """Why an accelerator cannot run a test that needs these abilities, in words; empty if it can."""
     info = lookup(name)
     known = traps_of(info)
     reasons = []

@@ -1,4 +1,4 @@
-"""Golden shaders: generated text that a test compares with a file, and rewrites when it is told to."""
+"""Golden shaders: generated text that a test compares with a file, and rewrites with ``--vkamp-accept``."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-#: The folder beside a test file; in it one for each test file.
+#: The folder beside the test files; it contains a folder for each test file.
 FOLDER = "golden"
 _SUFFIX = ".comp"
 _OTHER = re.compile(r"[^\w.\-]+")
 
 
 def file_name(test: str) -> str:
-    """A test's name as the name of a file, without what file systems don't take."""
+    """The name of a test as the name of a file, without characters that file systems reject."""
     return _OTHER.sub("-", test).strip("-")
 
 
 class GoldenShaders:
     """The golden shaders of one test: call it with a shader; see the fixture ``golden_shader``.
 
-    ``tell`` gets each file that is used, and whether it was rewritten.
+    ``tell`` is called with each file that is used, and whether it was rewritten.
     """
 
     def __init__(self, test_file: Path, test: str, accept: bool, tell: Callable[[Path, bool], None]) -> None:
@@ -35,7 +35,7 @@ class GoldenShaders:
     def __call__(self, shader: Any, name: str = "") -> None:
         """Compares ``shader``, an inspection or its text, with the file of this test, or of this test and ``name``.
 
-        Raises ``AssertionError`` that shows the difference; with ``--vkamp-accept`` it rewrites the file instead.
+        Raises ``AssertionError``, which shows the difference; with ``--vkamp-accept``, rewrites the file instead.
         """
         __tracebackhide__ = True
         text = shader if isinstance(shader, str) else getattr(shader, "glsl", None)
@@ -76,7 +76,7 @@ class GoldenShaders:
 
 
 def unused(test_file: Path, used: Iterable[Path], others: Iterable[str]) -> list[Path]:
-    """The golden files of a test file that no test used; those of the tests ``others`` are not looked at."""
+    """The golden files of a test file that no test used; those of the tests ``others`` are ignored."""
     beginnings = tuple(f"{file_name(name)}-" for name in others)
     known = set(used)
     found = sorted((test_file.parent / FOLDER / test_file.stem).glob(f"*{_SUFFIX}"))

@@ -1,4 +1,4 @@
-"""Distances between numbers in units of the last place, and what differs by more."""
+"""Distances between numbers in units of the last place, and assertions on them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Elements that a message shows, the worst first.
+from vkamp.lang.dtypes import number_kind
+
+#: The number of elements in a message, the worst first.
 _SHOWN = 5
 
 
 def ulp_distance(actual: ArrayLike, expected: ArrayLike) -> NDArray[np.float64]:
     """How many representable numbers ``actual`` is away from ``expected``, element by element.
 
-    Both have the type of ``actual``, to which ``expected`` is rounded, and shapes that fit. 0.0 and -0.0 are the same
-    number, and so are two NaN; a NaN is infinitely far from all else, and so is an infinity. For integers it is the
-    difference. Raises ``TypeError`` for what is neither integer nor float.
+    ``expected`` is rounded to the type of ``actual``, and the shapes must fit. 0.0 and -0.0 are the same number, and so
+    are two NaN; NaN and infinities are infinitely far from all other numbers. For integers it is the difference. Raises
+    ``TypeError`` for types other than integers and floats.
     """
     first = np.asarray(actual)
-    if first.dtype.kind not in "fiub" or first.dtype.itemsize > 8:
+    if number_kind(first.dtype) not in "fiub" or first.dtype.itemsize > 8:
         raise TypeError(f"distances are between integers or floats, not {first.dtype}")
     with np.errstate(over="ignore", invalid="ignore"):
         second = np.asarray(expected).astype(first.dtype)
     one, other = np.broadcast_arrays(first, second)
-    if one.dtype.kind != "f":
+    if number_kind(one.dtype) != "f":
         return _apart(one, other)
     found = _apart(_ordered(one), _ordered(other))
     found[(np.isinf(one) | np.isinf(other)) & (one != other)] = math.inf
@@ -36,7 +38,7 @@ def ulp_distance(actual: ArrayLike, expected: ArrayLike) -> NDArray[np.float64]:
 
 
 def _ordered(values: NDArray[Any]) -> NDArray[Any]:
-    """Integers in the order of the floats, one for each."""
+    """Integers with the same order as the floats."""
     signed: np.dtype[Any] = np.dtype(f"i{values.dtype.itemsize}")
     bits: NDArray[Any] = np.ascontiguousarray(values).view(signed).reshape(values.shape)
     return np.where(bits < 0, np.iinfo(signed).min - bits, bits)
@@ -46,7 +48,7 @@ def _apart(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     """The distance of integers of one type; exact up to 2**53."""
     unsigned: np.dtype[Any] = np.dtype(f"u{one.dtype.itemsize}")
     with np.errstate(over="ignore"):
-        # Differences of unsigned numbers wrap to what is right.
+        # Differences of unsigned numbers wrap to the correct distance.
         up, down = one.astype(unsigned) - other.astype(unsigned), other.astype(unsigned) - one.astype(unsigned)
     return np.where(one > other, up, down).astype(np.float64)
 
@@ -58,7 +60,7 @@ def assert_allclose_ulp(
 
     ``actual`` is a numpy array, an ``array`` or an ``array_view``; ``expected`` has its shape, and is rounded to its
     type. Distances are those of :func:`ulp_distance`; integers must be equal, or within ``atol``. Structured elements
-    are compared member by member. ``name`` is what the message calls ``actual``.
+    are compared member by member. ``name`` is the name of ``actual`` in the message.
 
     >>> assert_allclose_ulp(np.float32([0.1, 3.0]), [0.1, 3.0000002], ulp=1)
     >>> assert_allclose_ulp(np.float32([0.1, 3.0]), [0.1, 3.0000005], ulp=1, name="sums")
@@ -76,7 +78,7 @@ def assert_allclose_ulp(
 
 
 def difference(name: str, actual: NDArray[Any], expected: NDArray[Any], ulp: float, atol: float) -> str:
-    """What is further off than allowed, for people, the worst first; empty if nothing is."""
+    """A message about the elements that differ by more than is allowed, the worst first; empty if there are none."""
     _check_tolerance("ulp", ulp)
     _check_tolerance("atol", atol)
     rows: list[tuple[float, str]] = []
@@ -84,14 +86,14 @@ def difference(name: str, actual: NDArray[Any], expected: NDArray[Any], ulp: flo
     kinds = set()
     for member, one, other in _members(actual, expected):
         distance = ulp_distance(one, other)
-        wrong = distance > (ulp if one.dtype.kind == "f" else 0)
+        wrong = distance > (ulp if number_kind(one.dtype) == "f" else 0)
         if atol:
             with np.errstate(all="ignore"):
                 apart = np.abs(one.astype(np.float64) - other.astype(np.float64))
             wrong &= ~(apart <= atol)
-        if one.dtype.kind == "f":
+        if number_kind(one.dtype) == "f":
             wrong |= np.isnan(one) ^ np.isnan(other)
-        kinds.add(one.dtype.kind)
+        kinds.add(number_kind(one.dtype))
         count += int(np.count_nonzero(wrong))
         size += wrong.size
         rows += _worst(name, member, one, other.astype(one.dtype), distance, wrong)
@@ -141,7 +143,7 @@ def _worst(
         index = ", ".join(str(int(component)) for component in where)
         far = float(distance.flat[place])
         off = ""
-        if actual.dtype.kind == "f" and math.isfinite(far):
+        if number_kind(actual.dtype) == "f" and math.isfinite(far):
             off = f", {int(far)} ulp off"
         spelled = f"{name}[{index}]{member}" if where else f"{name}{member}"
         yield far, f"{spelled} is {actual.flat[place]!s} instead of {expected.flat[place]!s}{off}"

@@ -1,4 +1,4 @@
-"""The threads of a tile, in a row."""
+"""The threads of a tile, in a row, and what each of them brings: a value, or a private array of items."""
 
 from __future__ import annotations
 
@@ -14,3 +14,29 @@ def rank_of(t_idx: Any) -> Any:
     for d in amp.static_range(t_idx.rank):
         at = at * t_idx.tile_extent[d] + t_idx.local[d]
     return at
+
+
+@amp.func
+def items_of(x: Any) -> Any:
+    """A private array as it is; a value as an array of one item."""
+    if hasattr(x, "extent"):
+        return x
+    own = amp.private(1, type(x))
+    own[0] = x
+    return own
+
+
+@amp.func
+def like(x: Any, items: Any) -> Any:
+    """The array ``items`` if ``x`` is an array, else its only item."""
+    if hasattr(x, "extent"):
+        return items
+    return items[0].copy()
+
+
+@amp.func
+def put(t_idx: Any, stage: Any, items: Any) -> None:
+    """Stores the items of all threads in ``stage``, in blocked order; no barrier waits for them."""
+    first = rank_of(t_idx) * len(items)
+    for k in amp.static_range(len(items)):
+        stage[first + k] = items[k]

@@ -14,12 +14,38 @@ from vkamp.tile._threads import rank_of
 
 
 @amp.func
-def reduce(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
-    """``op`` of the values of the first ``valid`` threads, in their order, for every thread.
+def reduce(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
+    """``op`` of the first ``valid`` items of the tile, in their order, for every thread.
 
-    All threads of the tile call it, with the same ``valid`` of 1 or more.  ``op`` is associative and need not commute.
-    ``x`` is a number, a vector or a struct.
+    All threads of the tile call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
+    associative and need not commute.  ``x`` is a number, a vector or a struct, or a private array of items, which are
+    in blocked order.
     """
+    if hasattr(x, "extent"):
+        return _of_threads(t_idx, combined(t_idx, x, op, valid), op, threads_of(t_idx, valid, items=len(x)))
+    return _of_threads(t_idx, x, op, threads_of(t_idx, valid, items=1))
+
+
+@amp.func
+def combined(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
+    """``op`` of the items of this thread that count, at least of the first one."""
+    own = x[0].copy()
+    for k in amp.static_range(1, len(x)):
+        if valid is None or rank_of(t_idx) * len(x) + k < valid:
+            own = op(own, x[k]).copy()
+    return own
+
+
+@amp.func
+def threads_of(t_idx: Any, valid: Any, *, items: amp.constant) -> Any:
+    """How many threads have items that count."""
+    if valid is None:
+        return math.prod(t_idx.tile_extent)
+    return amp.tdiv(valid + items - 1, items) if items > 1 else valid
+
+
+@amp.func
+def _of_threads(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
     stage = amp.tile_static(math.prod(t_idx.tile_extent), type(x))
     if not amp.target.cpu and amp.target.has("subgroup_shuffle") and amp.target.has("subgroup_shuffle_relative"):
         total = _by_subgroups(t_idx, x, op, valid, stage)
@@ -27,10 +53,10 @@ def reduce(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
         rank = rank_of(t_idx)
         stage[rank] = x
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        if rank == 0:
+        if t_idx.local[0] == 0 and rank == 0:
             own = x.copy()
-            for k in range(1, valid):
-                own = op(own, stage[k])
+            for k in range(1, min(valid, math.prod(t_idx.tile_extent))):
+                own = op(own, stage[k]).copy()
             stage[0] = own
         t_idx.barrier.wait_with_tile_static_memory_fence()
         total = stage[0].copy()
@@ -50,5 +76,5 @@ def _by_subgroups(t_idx: Any, x: Any, op: Any, valid: Any, stage: Any) -> Any:
     t_idx.barrier.wait_with_tile_static_memory_fence()
     total = stage[0].copy()
     for k in range(1, amp.tdiv(valid + size - 1, size)):
-        total = op(total, stage[k])
+        total = op(total, stage[k]).copy()
     return total

@@ -11,30 +11,56 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.tile._threads import rank_of
+from vkamp.tile.reduce import combined, threads_of
 
 
 @amp.func
-def inclusive_scan(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
-    """``(prefix, total)``: ``op`` of the values of the threads up to this one, and of the first ``valid`` threads.
+def inclusive_scan(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
+    """``(prefix, total)``: ``op`` of the items up to each, and of the first ``valid`` items.
 
-    All threads of the tile call it, with the same ``valid`` of 1 or more.  ``op`` is associative and need not commute.
-    ``x`` is a number, a vector or a struct.  The prefix of a thread from ``valid`` on is undefined.
+    All threads of the tile call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
+    associative and need not commute.  ``x`` is a number, a vector or a struct, or a private array of items, which are
+    in blocked order; ``prefix`` is of the same form.  The prefix of an item from ``valid`` on is undefined.
     """
-    prefix, _, total = scan_of(t_idx, x, op, valid)
-    return prefix, total
+    if hasattr(x, "extent"):
+        many = threads_of(t_idx, valid, items=len(x))
+        _, before, total = scan_of(t_idx, combined(t_idx, x, op, valid), op, many)
+        prefix = amp.private(len(x), x.dtype)
+        prefix[0] = x[0]
+        if rank_of(t_idx) > 0:
+            prefix[0] = op(before, x[0])
+        for k in amp.static_range(1, len(x)):
+            prefix[k] = op(prefix[k - 1], x[k])
+        return prefix, total
+    upto, _, total = scan_of(t_idx, x, op, threads_of(t_idx, valid, items=1))
+    return upto, total
 
 
 @amp.func
-def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any) -> Any:
-    """As :func:`inclusive_scan`, with ``init`` first, and without the thread's own value in its prefix.
+def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any = None) -> Any:
+    """As :func:`inclusive_scan`, with ``init`` first, and without the item itself in its prefix.
 
-    The prefix of thread 0 is ``init``.
+    The prefix of item 0 is ``init``.
     """
-    _, before, total = scan_of(t_idx, x, op, valid)
+    if hasattr(x, "extent"):
+        many = threads_of(t_idx, valid, items=len(x))
+        _, before, total = scan_of(t_idx, combined(t_idx, x, op, valid), op, many)
+        first = _prefix_of(t_idx, before, op, init)
+        prefixes = amp.private(len(x), x.dtype)
+        prefixes[0] = first
+        for k in amp.static_range(1, len(x)):
+            prefixes[k] = op(prefixes[k - 1], x[k - 1])
+        return prefixes, op(init, total).copy()
+    _, before, total = scan_of(t_idx, x, op, threads_of(t_idx, valid, items=1))
+    return _prefix_of(t_idx, before, op, init), op(init, total).copy()
+
+
+@amp.func
+def _prefix_of(t_idx: Any, before: Any, op: Any, init: Any) -> Any:
     prefix = init.copy()
     if rank_of(t_idx) > 0:
-        prefix = op(prefix, before)
-    return prefix, op(init, total)
+        prefix = op(prefix, before).copy()
+    return prefix
 
 
 @amp.func
@@ -47,10 +73,10 @@ def scan_of(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
         rank = rank_of(t_idx)
         stage[rank] = x
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        if rank == 0:
+        if t_idx.local[0] == 0 and rank == 0:
             own = x.copy()
             for k in range(1, math.prod(t_idx.tile_extent)):
-                own = op(own, stage[k])
+                own = op(own, stage[k]).copy()
                 stage[k] = own
         t_idx.barrier.wait_with_tile_static_memory_fence()
         inclusive = stage[rank].copy()
@@ -74,11 +100,11 @@ def _by_subgroups(t_idx: Any, x: Any, op: Any, valid: Any, stage: Any) -> Any:
     before = stage[0].copy()
     for k in range(1, amp.tdiv(valid + size - 1, size)):
         if k < mine:
-            before = op(before, stage[k])
-        total = op(total, stage[k])
+            before = op(before, stage[k]).copy()
+        total = op(total, stage[k]).copy()
     inclusive = upto.copy()
     if mine > 0:
-        inclusive = op(before, upto)
+        inclusive = op(before, upto).copy()
     exclusive = amp.subgroup.shuffle_up(inclusive, 1)
     if amp.subgroup.lane() == 0:
         exclusive = before.copy()

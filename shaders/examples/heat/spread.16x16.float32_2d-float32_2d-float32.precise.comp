@@ -34,9 +34,9 @@ void main() {
     // rows, columns = plate.extent
     int rows = plate_extent_0;
     int columns = plate_extent_1;
-    // y = t_idx.tile[0] * CORE + t_idx.local[0] - TURNS
+    // y = t_idx.tile[0] * CORE + t_idx.local[0] - STEPS
     int y = t_idx_tile_0 * 8 + t_idx_local_0 - 4;
-    // x = t_idx.tile[1] * CORE + t_idx.local[1] - TURNS
+    // x = t_idx.tile[1] * CORE + t_idx.local[1] - STEPS
     int x = t_idx_tile_1 * 8 + t_idx_local_1 - 4;
     // r, c = t_idx.local
     int r = t_idx_local_0;
@@ -47,7 +47,7 @@ void main() {
     bool is_held = !is_on_plate || y == 0 || y == rows - 1 || x == 0 || x == columns - 1;
     // heat[0, r, c] = plate[y, x] if is_on_plate else 0.0
     heat[0][r][c] = is_on_plate ? plate[y * plate_extent_1 + x] : 0.0;
-    // now = turn % 2
+    // now = step % 2
     int now = 0;
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
@@ -61,7 +61,7 @@ void main() {
     }
     // heat[1 - now, r, c] = own
     heat[1 - now][r][c] = own;
-    // now = turn % 2
+    // now = step % 2
     now = 1;
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
@@ -75,7 +75,7 @@ void main() {
     }
     // heat[1 - now, r, c] = own
     heat[1 - now][r][c] = own;
-    // now = turn % 2
+    // now = step % 2
     now = 0;
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
@@ -89,7 +89,7 @@ void main() {
     }
     // heat[1 - now, r, c] = own
     heat[1 - now][r][c] = own;
-    // now = turn % 2
+    // now = step % 2
     now = 1;
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
@@ -103,11 +103,11 @@ void main() {
     }
     // heat[1 - now, r, c] = own
     heat[1 - now][r][c] = own;
-    // is_core = r >= TURNS and r < SIDE - TURNS and c >= TURNS and c < SIDE - TURNS
+    // is_core = r >= STEPS and r < SIDE - STEPS and c >= STEPS and c < SIDE - STEPS
     bool is_core = r >= 4 && r < 12 && c >= 4 && c < 12;
     // if is_core and is_on_plate:
     if (is_core && is_on_plate) {
-        // result[y, x] = heat[TURNS % 2, r, c]
+        // result[y, x] = heat[STEPS % 2, r, c]
         result[y * result_extent_1 + x] = heat[0][r][c];
     }
 }

@@ -1,4 +1,4 @@
-"""The stand-in for ``vkamp`` in which a program runs as plain Python."""
+"""The substitute for ``vkamp`` with which a program runs as plain Python."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ["Language", "Thread"]
 #: lavapipe ends loops after 65,535 iterations of a thread.
 _MAX_ITERATIONS, _MAX_COPIES = 60_000, 4_000
 _FLOATS = ("float16", "float32", "float64")
-#: Iterations of what is evaluated for its type alone.
+#: Iterations of a loop that is evaluated only for its type.
 _MAX_TRIED = 100
 
 
@@ -148,12 +148,12 @@ def _row(row: Any) -> Callable[..., Any]:
 
 
 def _numpy(k: str, value: Any) -> Any:
-    """A raw value as a row's reference takes it."""
+    """A raw value as an argument of a row's reference."""
     return np.dtype(k).type(value) if k in _FLOATS else value
 
 
 def _python_row(row: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Python's own function, which of constants gives a constant."""
+    """Python's function, which returns a constant for constants."""
     call = _row(row)
 
     def mixed(*given: Any, default: Any = None) -> Any:
@@ -213,7 +213,7 @@ def _tuple_row(row: Any) -> Callable[..., Any]:
 
 
 def _functions() -> dict[str, Any]:
-    """By dotted name: what the table's rows are called in Python."""
+    """The rows of the table, by their dotted names in Python."""
     found: dict[str, Any] = {}
     for row in BUILTINS.values():
         for name in row.python:
@@ -301,15 +301,16 @@ class Thread:
 
 
 class _Types(dict[Any, Any]):
-    """The types of a function's variables: by name the number of the assignment that gave it, and the type."""
+    """The types of a function's variables: by name, the number of the assignment that determined the type, and the
+    type."""
 
 
 class Language:
-    """What a program sees as ``amp``, ``math``, ``np`` and Python's own names; the state of a launch."""
+    """The ``amp``, ``math``, ``np`` and builtin names of a program, and the state of a launch."""
 
     def __init__(self) -> None:
         self.types: dict[Any, _Types] = {}
-        #: Whether an assignment that comes first in the source turned up after one behind it had been used.
+        #: Whether an assignment ran after a later assignment in the source had been used.
         self.late = False
         self.turns: Turns | None = None
         self.statics: dict[Any, Memory] = {}
@@ -323,7 +324,7 @@ class Language:
     # -- threads
 
     def wait(self, why: str) -> None:
-        """Gives the other threads of the tile their turns."""
+        """Lets the other threads of the tile run."""
         if self.turns is None:
             raise UnknownError("a barrier of a kernel without tiles")
         if STATE.trial:
@@ -370,7 +371,7 @@ class Language:
         return call
 
     def tick(self, unrolled: bool) -> None:
-        """Ends a launch that goes on and on, or whose unrolled loops make too long a shader."""
+        """Ends a launch that runs too long, or whose unrolled loops make the shader too long."""
         self.iterations += 1
         self.copies += unrolled
         if STATE.trial and self.iterations > self.trial_end:
@@ -394,7 +395,7 @@ class Language:
         return value.copy() if isinstance(value, Vec) else value
 
     def set(self, types: _Types, name: str, number: int, value: Any) -> Any:
-        """A value in a variable, which has the type that its first assignment in the source gives it."""
+        """A value in a variable, whose type is that of its first assignment in the source."""
         if isinstance(value, (Num, bool, int, float)):
             first = types.get(name)
             k = kind_of(value)
@@ -429,7 +430,7 @@ class Language:
         return tuple(out)
 
     def result(self, value: Any) -> Any:
-        """What a function returns."""
+        """The result of a function."""
         if isinstance(value, tuple):
             return tuple(self.result(v) for v in value)
         if isinstance(value, (Num, bool, int, float)):
@@ -492,9 +493,8 @@ class Language:
         return self.statics[key]
 
     def exchange(self, place: Any, expected: Any, value: Any) -> Any:
-        """``atomic_compare_exchange``: whether it was done, and what was there.
-
-        ``expected`` is a place, or gives the value of a variable when all arguments are evaluated.
+        """``atomic_compare_exchange``: whether it succeeded, and the old value. ``expected`` is a place, or returns the
+        value of a variable after the evaluation of all arguments.
         """
         if place.place is None:
             raise UnknownError("an atomic on a value")
@@ -675,7 +675,7 @@ def _atomic(row: Any) -> Callable[..., Any]:
     def call(place: Any, *given: Any) -> Any:
         if place.place is None:
             raise UnknownError("an atomic on a value")
-        # What the arguments did to it is seen.
+        # Changes by the arguments are visible.
         old, k = at_place(place.place).v, place.k
         args = [convert(g, k) for g in given]
         if k in _FLOATS:

@@ -97,7 +97,7 @@ class Record:
         return Record(self.cell.copy())
 
 
-#: The stand-ins for classes of structs, by dtype: they have the methods.
+#: The substitutes for the classes of structs, by dtype; they have the methods.
 CLASSES: dict[Any, Any] = {}
 
 

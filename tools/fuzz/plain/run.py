@@ -34,7 +34,7 @@ def launch(
 ) -> list[Any]:
     """The arguments after the launch: those that are arrays are changed copies.  ``subgroup``: lanes of a subgroup.
 
-    Raises ``UndefinedError`` where the program leaves open what happens, ``UnknownError`` for a construct that this
+    Raises ``UndefinedError`` if the behaviour of the program is undefined, ``UnknownError`` for a construct that this
     oracle lacks.
     """
     tree = marked(source)

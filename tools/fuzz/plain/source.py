@@ -1,7 +1,7 @@
-"""What is marked in a program's source before it runs: where variables get their types, and what is a literal.
+"""The calls that are inserted into a program's source: where variables get their types, and around literals.
 
-Python has no types of variables: ``x = 0`` makes an int32 of the literal, and each later value of ``x`` one, too.  So
-every assignment to a name, parameter, return, negation and choice goes through a function of the language's stand-in.
+Python has no types of variables: ``x = 0`` makes an int32 of the literal, and each later value of ``x`` one, too. So
+every assignment to a name, parameter, return, negation and choice calls a function of ``language.py``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _thunk(body: ast.expr) -> ast.Lambda:
 class _Marks(ast.NodeTransformer):
     def __init__(self) -> None:
         self.number = 0
-        #: How many functions without arguments of this module's own making are around.
+        #: The number of enclosing functions without arguments that this module has added.
         self.inside = 0
 
     def next(self) -> ast.Constant:
@@ -147,7 +147,7 @@ class _Marks(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if any(isinstance(n, ast.NamedExpr) for v in node.values for n in ast.walk(v)):
-            # A function of its own could not assign the name.
+            # A separate function could not assign the name.
             node.values = [self.visit(v) for v in node.values]
             return node
         parts = self._late(*node.values)
@@ -170,7 +170,7 @@ class _Marks(ast.NodeTransformer):
         return node
 
     def _exchange(self, node: ast.Call) -> ast.expr:
-        """The local that is compared gets the value that was there."""
+        """The compared local variable receives the old value."""
         place, expected, value = (self.visit(a) for a in node.args)
         if not isinstance(expected, ast.Name):
             return _call("__exchange__", place, expected, value)
@@ -189,7 +189,7 @@ class _Marks(ast.NodeTransformer):
 
 
 def _bound(target: ast.expr) -> str | None:
-    """The name that a target binds; ``*name`` where it takes the rest."""
+    """The name that a target binds; ``*name`` if it binds the rest."""
     if isinstance(target, ast.Starred) and isinstance(target.value, ast.Name):
         return f"*{target.value.id}"
     return target.id if isinstance(target, ast.Name) else None

@@ -28,11 +28,11 @@ _idle: list[_Runner] = []
 
 
 class _Stopped(BaseException):
-    """Ends a thread whose tile is given up."""
+    """Ends a thread of a cancelled tile."""
 
 
 class _Thread:
-    """``waits``: why it does not go on: ``""``, ``barrier``, ``subgroup`` or ``done``."""
+    """``waits``: why it does not continue: ``""``, ``barrier``, ``subgroup`` or ``done``."""
 
     def __init__(self, number: int, body: Callable[[], None], back: threading.Lock) -> None:
         self.number = number
@@ -56,7 +56,7 @@ class _Thread:
         self.back.release()
 
     def wait(self, why: str) -> None:
-        """Called by the thread itself: the others have their turns."""
+        """Called by the thread itself; lets the other threads run."""
         self.waits = why
         self.back.release()
         self.go.acquire()
@@ -76,7 +76,8 @@ class Turns:
         self.current = self.threads[0]
 
     def run(self) -> None:
-        """Until all have ended; raises what the first of them raised, and ``UndefinedError`` if some wait for ever."""
+        """Runs until all have ended; raises the first exception of a thread, and ``UndefinedError`` if some wait
+        forever."""
         runners = [_idle.pop() if _idle else _Runner() for _ in self.threads]
         for runner, thread in zip(runners, self.threads, strict=True):
             runner.tasks.put(thread.run)
@@ -102,7 +103,7 @@ class Turns:
         self.back.acquire()
 
     def _released(self) -> bool:
-        """Lets those go on whose partners have all arrived."""
+        """Continues the threads whose partners have all arrived."""
         found = False
         for group in self.groups:
             if all(t.waits == "subgroup" for t in group):

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class UndefinedError(Exception):
-    """The program does what the language leaves open: what it gives says nothing."""
+    """The behaviour of the program is undefined, so its results mean nothing."""
 
 
 class UnknownError(Exception):
@@ -45,19 +45,19 @@ class UnknownError(Exception):
 
 
 class State:
-    """What a launch met: how far its results may differ on a device that rounds otherwise."""
+    """The rounding in a launch: by how much its results may differ on a device that rounds differently."""
 
     def __init__(self) -> None:
         self.reset(None)
 
     def reset(self, noise: random.Random | None) -> None:
-        """Before a launch; ``noise`` moves each result that devices may round in their own way."""
+        """Called before a launch; ``noise`` changes each result that devices may round differently."""
         self.noise = noise
         #: Whether an expression is evaluated for its type alone: nothing is stored, nothing is undefined.
         self.trial = False
         #: Whether there were infinities, NaN or denormal numbers.
         self.special = False
-        #: Whether there were operations that devices round in their own way.
+        #: Whether there were operations that devices may round differently.
         self.inexact = False
 
     @contextlib.contextmanager
@@ -71,7 +71,7 @@ class State:
             self.trial, self.noise, self.special, self.inexact = before
 
     def rounded(self, value: float, relative: float = 2.0**-18, absolute: float = 0.0) -> float:
-        """A result that devices may round in their own way, by as much as given."""
+        """A result that devices may round differently, by at most the given amount."""
         self.inexact = True
         if self.noise is None:
             return value
@@ -79,7 +79,7 @@ class State:
         return value * (1 + far * relative) + far * absolute
 
     def look(self, *values: Any) -> None:
-        """Notes floats that devices treat in their own way."""
+        """Records floats that devices treat differently."""
         for value in values:
             if isinstance(value, float) and (not math.isfinite(value) or 0 < abs(value) < _MIN):
                 self.special = True
@@ -114,7 +114,7 @@ def wrap(kind: str, value: int) -> int:
 class Num:
     """A number of a type: ``v`` is a Python bool, int or float that the type holds.
 
-    ``weak``: a number of the launch without a type of its own, in the type that it takes alone; ``exact`` is its value
+    ``weak``: a number of the launch without a fixed type, in its default type; ``exact`` is its value
     in double precision.  ``place``: the memory and the position that it was read from.
     """
 
@@ -173,7 +173,7 @@ def raw_of(x: Any) -> Any:
 
 
 def common(a: Any, b: Any) -> str:
-    """The type in which two numbers meet."""
+    """The common type of two numbers."""
     x, y = kind_of(a), kind_of(b)
     if _weak(a) != _weak(b):
         weak, typed = (x, y) if _weak(a) else (y, x)
@@ -184,7 +184,7 @@ def common(a: Any, b: Any) -> str:
 
 
 def cast(k: str, value: Any, source: str) -> Any:
-    """A raw value of one type in another, as C converts it; of a small type what an int32 holds of it."""
+    """A raw value of one type converted to another as in C; for a small type, the value that an int32 contains."""
     if k == "bool":
         return bool(value)
     if k in _NUMPY:
@@ -338,7 +338,7 @@ def binary(op: str, a: Any, b: Any) -> Any:
             raise UnknownError("bits of floats")
         exact = None
         if weak:
-            # As it would be in double precision, which it takes beside a float64.
+            # The value in double precision, which it has in operations with a float64.
             exact = floats(op, "float64", convert(a, "float64"), convert(b, "float64"))
         return Num(k, floats(op, k, x, y), weak, exact=exact)
     return Num(k, integers(op, k, x, y), weak)

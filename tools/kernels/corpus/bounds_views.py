@@ -1,4 +1,4 @@
-"""Indices out of bounds: through views made in kernels and on the host, and in arrays of the kernel's own."""
+"""Indices out of bounds: through views made in kernels and on the host, and in arrays of kernels."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def seen_as_rows(i, values, sums):
 
 
 def inner(raw):
-    """The inner part of a matrix as a view of its own."""
+    """The inner part of a matrix as a view."""
     return amp.array_view(raw).section(amp.index(1, 1), amp.extent(2, 3))
 
 

@@ -1,4 +1,4 @@
-"""Claims of ``amp.uniform`` that do not hold: the author says that a value is the same for a tile, and it is not."""
+"""Wrong assertions of ``amp.uniform``: the author asserts that a value is the same for a tile, and it is not."""
 
 from __future__ import annotations
 

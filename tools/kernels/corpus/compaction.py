@@ -1,4 +1,4 @@
-"""What is built on prefix sums: compaction and run lengths."""
+"""Algorithms that use prefix sums: compaction and run lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two halves of a buffer that take turns."""
+"""Two halves of a buffer that are used alternately."""
 
 from __future__ import annotations
 

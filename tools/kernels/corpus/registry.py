@@ -1,4 +1,4 @@
-"""The corpus: faulty kernels, each with its mended twin, and who has to say what is wrong.
+"""The corpus: faulty kernels, each with its corrected twin, and which part of vkamp must report the fault.
 
 A pair is two kernels one after the other: ``@faulty(...)`` on the first says what is wrong, ``@mended`` stands on the
 second, which has the same name without ``_wrong``.  The comments ``# fault`` and ``# and here`` mark the lines that a
@@ -103,7 +103,7 @@ class Expected:
 
     @property
     def layer(self) -> Literal["compile", "warning", "check"]:
-        """Who has to say it."""
+        """Which part of vkamp must report it."""
         if not self.code:
             return "check"
         return "warning" if self.code in ("VKA620", "VKA640") else "compile"
@@ -125,7 +125,7 @@ def divergence(code: str) -> Expected:
 
 
 def uninitialised(variable: str, code: str = "", *, on_devices: bool = True) -> Expected:
-    """A read of what nothing wrote."""
+    """A read of memory that was not written."""
     return Expected("uninitialised", variable, code, on_devices)
 
 
@@ -159,7 +159,7 @@ def vain_barrier() -> Expected:
 
 @dataclass(frozen=True)
 class Launch:
-    """What both twins are launched with, made anew for each run; ``expect``: results by the argument's position."""
+    """The arguments of both twins, created for each run; ``expect``: results by the position of the argument."""
 
     domain: Any
     args: tuple[Any, ...]
@@ -228,7 +228,7 @@ _open: list[tuple[str, str, Expected, Callable[[], Launch], Any]] = []
 
 
 def faulty(category: str, wrong: str, expected: Expected, make: Callable[[], Launch]) -> Callable[[Any], Any]:
-    """Begins a pair: what is wrong with this kernel, who has to say so, and what it is launched with."""
+    """Begins a pair: the fault of this kernel, which part of vkamp must report it, and the launch."""
 
     def begin(kernel: Any) -> Any:
         assert category in CATEGORIES, category
@@ -241,7 +241,7 @@ def faulty(category: str, wrong: str, expected: Expected, make: Callable[[], Lau
 
 
 def mended(kernel: Any) -> Any:
-    """Ends a pair: the kernel that does what the faulty one was meant to."""
+    """Ends a pair: the corrected kernel."""
     category, wrong, expected, make, before = _open.pop()
     name = kernel.__name__
     assert before.__name__ == f"{name}_wrong", f"{name} follows {before.__name__}"

@@ -6,7 +6,7 @@ import vkamp as amp
 
 from tools.kernels.lowered.programs import Program, floats, ints, program
 
-#: Programs whose arrays have to stay, for they hold what the memory no longer says.
+#: Programs whose arrays must stay, since the memory no longer contains their values.
 KEPT = ("copy_of_last_turn", "copy_of_changed", "copy_of_next", "copy_in_part", "copy_beyond", "copy_updated")
 KEPT += ("copy_by_unsigned", "copy_of_neighbours")
 #: Programs whose barriers have to stay without them.
@@ -70,7 +70,7 @@ def copy_of_blocks() -> Program:
 
 @program
 def copy_of_last_turn() -> Program:
-    """What one turn of the loop copies, the next one reads."""
+    """An iteration reads what the previous one has copied."""
 
     @amp.kernel
     def copy_of_last_turn(t_idx, values, out):
@@ -139,7 +139,7 @@ def copy_in_part() -> Program:
 
 @program
 def copy_beyond() -> Program:
-    """What no copy wrote is read and not used; in the memory nothing need be there."""
+    """Elements that no copy wrote are read but not used; the memory may not contain them."""
 
     @amp.kernel
     def copy_beyond(t_idx, values, out):
@@ -202,7 +202,7 @@ def copy_by_unsigned() -> Program:
 
 @program
 def copy_of_neighbours() -> Program:
-    """The next thread's element, of which the last one has none: nothing tells of it in the subscript."""
+    """The next thread's element, which the last thread lacks; the subscript does not show this."""
 
     @amp.kernel
     def copy_of_neighbours(t_idx, values, out):

@@ -1,4 +1,4 @@
-"""Tile programs for the lowering to loops: each says how it must be lowered and what it computes from which inputs."""
+"""Tile programs for the lowering to loops, each with its expected lowering, its inputs and its results."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def kept_struct() -> Program:
 
 @program
 def old_result() -> Program:
-    """The result of an atomic, kept across a barrier; the counter itself is read behind it."""
+    """The result of an atomic, kept across a barrier; the counter is read after the barrier."""
 
     @amp.kernel
     def old_result(t_idx, keys, places, counts):
@@ -210,7 +210,7 @@ def two_counters() -> Program:
 
 @program
 def changed_meaning() -> Program:
-    """A value whose operands change behind its assignment must be kept, not computed again."""
+    """A value whose operands change after its assignment must be kept, not computed again."""
 
     @amp.kernel
     def changed_meaning(t_idx, out):
@@ -235,7 +235,8 @@ def changed_meaning() -> Program:
 
 @program
 def written_memory() -> Program:
-    """A value loaded from memory that changes later is kept, one from memory that nobody writes may be loaded again."""
+    """A value loaded from memory that changes later is kept; one from memory that is not written may be loaded
+    again."""
 
     @amp.kernel
     def written_memory(t_idx, values, changing, out):
@@ -255,7 +256,7 @@ def written_memory() -> Program:
 
 @program
 def uniform_in_turn() -> Program:
-    """A uniform variable that changes between statements of the threads, which use it before and behind."""
+    """A uniform variable that changes between statements of the threads, which use it before and after."""
 
     @amp.kernel
     def uniform_in_turn(t_idx, values, out, n: amp.int32):
@@ -356,7 +357,7 @@ def nothing_follows() -> Program:
 
 @program
 def uniform_condition() -> Program:
-    """A loop that goes on as long as shared memory says, and a branch with barriers on both sides."""
+    """A loop whose condition is in shared memory, and a branch with barriers on both sides."""
 
     @amp.kernel
     def uniform_condition(t_idx, values, out):
@@ -607,7 +608,7 @@ def not_an_index() -> Program:
 
 @program
 def unused_claim() -> Program:
-    """A phase whose only value nobody uses."""
+    """A phase whose only value is unused."""
 
     @amp.kernel
     def unused_claim(t_idx, out):

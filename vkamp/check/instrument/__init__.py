@@ -1,11 +1,11 @@
 """Check mode: a kernel that checks itself, IR -> IR.
 
-The instrumented kernel does what the kernel does, writes what it finds wrong into one more container, the report, and
-goes on: a load that is out of bounds gives 0, such a store is left out, a wrong divisor is 1.  It needs nothing of a
-device but 32-bit atomics in buffers.
+The instrumented kernel behaves as the kernel, writes its findings into an additional container, the report, and
+continues: a load out of bounds gives 0, a store out of bounds is omitted, an invalid divisor becomes 1. The only
+feature that it needs are 32-bit atomics in buffers.
 
-A divergent barrier needs no look here: a barrier under control flow that is not uniform does not compile, and where
-``amp.uniform`` asserts that a value is uniform, all threads continue with that of the first thread.
+Divergent barriers need no check here: a barrier under control flow that is not uniform does not compile, and where
+``amp.uniform`` asserts that a value is uniform, all threads continue with the value of the first thread.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from vkamp.ir.types import INT32, UINT32
 
 __all__ = ["REPORT", "Instrumented", "Layout", "Sites", "buffer_word", "instrument"]
 
-#: More accesses than this of one kind of memory are not judged: there is a cell for every two of them.
+#: If there are more accesses of one kind of memory, races are not checked, since each pair of accesses has a cell.
 _MAX_ACCESSES = 1500
-#: Bits that must be left for the number of the barrier interval.
+#: Bits that are reserved for the number of the barrier interval.
 _INTERVAL_BITS = 8
 
 
@@ -36,9 +36,9 @@ _INTERVAL_BITS = 8
 class Instrumented:
     """An instrumented kernel and how to read its report.
 
-    ``shadows``: the words of a group of entries for each container that is judged; ``words``: the launch words that
-    the kernel takes beside its own, by the names in :mod:`places`; ``not_covered``: what the
-    kernel does not look at, in words.
+    ``shadows``: the words of a group of entries for each container that is checked for races; ``words``: the additional
+    launch words of the kernel, by the names in :mod:`places`; ``not_covered``: descriptions of what the kernel does not
+    check.
     """
 
     kernel: ir.Kernel
@@ -54,14 +54,17 @@ def instrument(
 ) -> Instrumented:
     """The kernel with the checks of check mode; none of its functions may take a tile_static array.
 
-    ``proved``: tile_static variables and containers without races, which need no look; ``left_out``: containers that
-    must do without (their shadow would be too large).
+    ``proved``: tile_static variables and containers without races, which need no check; ``left_out``: containers that
+    are not checked because their shadow would be too large.
     """
     containers, only_written = _judged(kernel, proved | left_out)
     threads = math.prod(kernel.tile) if kernel.tile is not None else 1
     statics = [v for v in kernel.tile_statics if threads > 1 and v.name not in proved]
     judged_static = frozenset(v.name for v in statics)
     not_covered: list[str] = []
+    if containers and _has_edges(kernel):
+        not_covered.append("races on containers: atomic loads and stores with an order may order the accesses")
+        containers = frozenset()
     while True:
         plan = _plan(kernel, containers, only_written, judged_static, threads)
         functions = [_rewritten(plan, f) for f in (*kernel.functions, kernel.body)]
@@ -81,6 +84,12 @@ def instrument(
     return Instrumented(made, layout, plan.sites, shadows, tuple(plan.words), tuple(not_covered))
 
 
+def _has_edges(kernel: ir.Kernel) -> bool:
+    """Whether it has acquires or releases."""
+    statements = (s for f in (*kernel.functions, kernel.body) for s in ir.walk_statements(f.body))
+    return any(isinstance(s, ir.Atomic) and s.order for s in statements)
+
+
 def _judged(kernel: ir.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
     """The containers that are checked for races, and those of them whose memory is only written.
 
@@ -96,7 +105,7 @@ def _judged(kernel: ir.Kernel, unneeded: frozenset[str]) -> tuple[frozenset[str]
     only_written: set[str] = set()
     for storage, members in names.items():
         kind = kinds[storage]
-        # Atomic updates and reads alone cannot race.
+        # Atomic updates and reads cannot race with each other.
         if not kind.writes or members <= unneeded:
             continue
         judged |= members
@@ -135,7 +144,7 @@ def _ordered(kernel: ir.Kernel) -> tuple[bool, bool]:
 
 
 def _notes(plan: Plan) -> list[str]:
-    """What the plan assumes without a check."""
+    """Descriptions of what the plan assumes without a check."""
     out = []
     for space, ordered in zip(("global", "tile_static"), plan.ordered, strict=True):
         if ordered:
@@ -151,7 +160,8 @@ def _notes(plan: Plan) -> list[str]:
 
 
 def _rewritten(plan: Plan, function: ir.Function) -> ir.Function:
-    """A function; the kernel's own gets its first statements later, for they depend on the layout."""
+    """Rewrites a function; the first statements of the kernel's function are added later, since they depend on the
+    layout."""
     return Rewriter(plan, function).run()
 
 
@@ -163,7 +173,7 @@ def _layout(plan: Plan, kernel: ir.Kernel, threads: int) -> ReportLayout:
 
 
 def _atomics_may_set(plan: Plan) -> bool:
-    """Whether an atomic update may be the first to write a word of tile_static memory, beside plain writes."""
+    """Whether an atomic update may be the first write of a word of tile_static memory, in addition to plain writes."""
     return any(s.access == "atomic" for s in plan.sites.static)
 
 
@@ -196,7 +206,7 @@ def _threads(kernel: ir.Kernel) -> int:
 
 
 def _thread_variables(plan: Plan) -> tuple[ir.Variable, ...]:
-    """Those that the kernel uses."""
+    """The additional words that the kernel uses."""
     used = [THREAD.tile, THREAD.local]
     if plan.judged:
         used.append(THREAD.signature)
@@ -208,7 +218,7 @@ def _thread_variables(plan: Plan) -> tuple[ir.Variable, ...]:
 
 
 def _first_statements(kernel: ir.Kernel, plan: Plan, layout: ReportLayout) -> list[ir.Stmt]:
-    """Which thread this is, and how it signs."""
+    """Computes the number and the signatures of the thread."""
     make = Maker(NOWHERE)
 
     def number(kind: str, sizes: list[ir.Expr]) -> ir.Expr:

@@ -1,4 +1,4 @@
-"""The device functions that an instrumented kernel calls, each made when it is first used."""
+"""The device functions that an instrumented kernel calls, created at their first use."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vkamp.ir.types import FLOAT32, UINT32, Array, Type
 _make = Maker(NOWHERE)
 _load, _add, _set, _when = _make.load, _make.add, _make.set, _make.when
 
-#: Entries of a group of a container's shadow: between tiles, in the tile; of accesses that are no plain writes the
+#: The entries of a group of a container's shadow: between tiles, in the tile; for accesses other than plain writes, the
 #: largest and the smallest.
 _FAR, _NEAR, _FAR_MAX, _FAR_MIN, _NEAR_MAX, _NEAR_MIN = range(6)
-#: Entries of a group of tile_static memory's shadow, those of other accesses where races are looked for; one more, the
-#: last, says whether an atomic was the first to write.
+#: The entries of a group of the shadow of tile_static memory; those of other accesses exist if races are checked. One
+#: more, the last, says whether an atomic was the first write.
 _WRITER, _MAX, _MIN = range(3)
 
 
@@ -43,8 +43,8 @@ def _differ(left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
 
 
 class CheckHelpers:
-    """The helpers of one kernel.  Names are asked for while the kernel is rewritten; the bodies come after, when the
-    layout is known.
+    """The helpers of one kernel. The rewriting of the kernel requests names; the bodies are created afterwards, when
+    the layout is known.
     """
 
     def __init__(self) -> None:
@@ -61,13 +61,12 @@ class CheckHelpers:
         return "note finding"
 
     def conversion(self) -> str:
-        """``(cell, value)``: notes a float that an integer type cannot hold."""
+        """``(cell, value)``: records a float that an integer type cannot hold."""
         return self._want("note conversion", "conversion")
 
     def static(self, access: AccessKind, *, judged: bool, must_be_set: bool) -> str:
-        """``(word, access)``: notes an access of tile_static memory.
-
-        ``judged``: check for races.  ``must_be_set``: the access uses the present value.
+        """``(word, access)``: records an access of tile_static memory. ``judged``: checks for races. ``must_be_set``:
+        the access uses the current value.
         """
         name = f"{access} tile_static" + ("" if judged else " unjudged")
         if access != "write" and not must_be_set:
@@ -75,9 +74,8 @@ class CheckHelpers:
         return self._want(name, "static", access, str(judged), str(must_be_set))
 
     def container(self, access: AccessKind, *, only_written: bool, near: bool) -> str:
-        """``(group, access)``: notes an access of a container.
-
-        ``only_written``: nothing but plain writes.  ``near``: threads of a tile are several.
+        """``(group, access)``: records an access of a container. ``only_written``: there are only plain writes.
+        ``near``: a tile has several threads.
         """
         name = f"{access} global" + (" written" if only_written else "")
         return self._want(name, "global", access, str(only_written), str(near))
@@ -92,7 +90,7 @@ class CheckHelpers:
         """Every helper that is used, callees first."""
         makers: dict[str, type[_Space]] = {"static": _Static, "global": _Global}
         out = [_note_function(layout)]
-        # What is never judged in a tile needs no function for that.
+        # No function is needed for what is never checked within a tile.
         spaces = [("static", "True", 2), ("global", "True", 3)]
         wanted = [key for key in self._wanted.values() if key[0] in makers]
         for space, judged, at in spaces:
@@ -177,7 +175,7 @@ _ENTRY, _WORD, _SITE, _GROUP = map(_parameter, ("entry", "word", "site", "group"
 class _Space:
     """The helpers of one memory space."""
 
-    #: The cell of two accesses, their bits, the thread's signature, the name of the judging function.
+    #: The cell of two accesses, their bits, the thread's signature, and the name of the function that checks entries.
     pairs: int
     bits: int
     signature: ir.Variable
@@ -193,7 +191,7 @@ class _Space:
         return ((1 << self.layout.thread_bits) - 1) << self.bits
 
     def pair(self, other: ir.Expr) -> ir.Expr:
-        """The cell of this access (``site``) with that of an entry."""
+        """The cell of this access (``site``) and the access of an entry."""
         count = {"static": self.layout.static, "global": self.layout.global_}[self.name] + 1
         theirs = _bit("bitand", other, (1 << self.bits) - 1)
         return _add(_make.mul(_load(_SITE), count), theirs, uint(self.pairs))
@@ -205,8 +203,8 @@ class _Space:
         raise NotImplementedError
 
     def near_function(self) -> ir.Function:
-        """Judges an entry of the tile: is it another thread's, of this interval?"""
-        # Different from one's own signature in the bits of the thread, and in none above them.
+        """Checks an entry of the tile: whether another thread wrote it in this interval."""
+        # It differs from the thread's signature in the bits of the thread, and not in the bits above them.
         difference = _local("difference")
         another = _make.compare("ge", _load(difference), uint(1 << self.bits))
         same_interval = _make.compare("lt", _load(difference), uint(1 << (self.bits + self.layout.thread_bits)))
@@ -219,12 +217,12 @@ class _Space:
         return _function(self.judge, (_ENTRY, _WORD, _SITE), body, (difference,))
 
     def judged(self, entry: ir.Expr, word: ir.Variable) -> ir.Call:
-        """Judges an entry of the tile."""
+        """Checks an entry of the tile."""
         return _make.call(self.judge, entry, _load(word), _load(_SITE))
 
     @staticmethod
     def raised(at: ir.Expr, value: ir.Expr) -> ir.If:
-        """Raises an entry; often it is high enough already."""
+        """Raises an entry, unless it is already high enough."""
         lower = _make.compare("lt", _load(_make.word(at)), value)
         return _when(lower, [_make.atomic("atomic_fetch_max", at, value)])
 
@@ -245,7 +243,7 @@ class _Static(_Space):
         return self.layout.static_pairs
 
     def function(self, name: str, key: tuple[str, ...]) -> ir.Function:
-        """The function that notes an access of a word."""
+        """The function that records an access of a word."""
         access, judged, must_be_set = key
         at = _local("at")
         out: list[ir.Stmt] = []
@@ -294,7 +292,7 @@ class _Static(_Space):
 
 
 class _Global(_Space):
-    """Containers: one shadow for each stretch of memory that containers of the launch lie in."""
+    """Containers: one shadow for each range of memory that containers of the launch use."""
 
     name = "global"
     judge = "judge global"
@@ -309,7 +307,7 @@ class _Global(_Space):
         return self.layout.global_pairs
 
     def function(self, name: str, key: tuple[str, ...]) -> ir.Function:
-        """The function that notes an access of a word, whose group of entries begins at ``group``."""
+        """The function that records an access of a word, whose group of entries begins at ``group``."""
         access, only_written, near = key
         has_near, has_others = near == "True", only_written != "True"
         variables: list[ir.Variable] = []
@@ -370,20 +368,22 @@ class _Global(_Space):
 
     @staticmethod
     def table(table: int, has_near: bool) -> int:
-        """Where an entry stands in its group: the first of the tile are left out where a tile is a thread."""
+        """The position of an entry in its group; the first entries of the tile do not exist if a tile has only one
+        thread."""
         return table if has_near else {_FAR: 0, _FAR_MAX: 1, _FAR_MIN: 2}[table]
 
     def inverted(self, signed: ir.Expr) -> ir.Expr:
-        """A signature that is the larger the smaller the thread is."""
+        """A signature that is larger for smaller thread numbers."""
         return _bit("bitxor", signed, ~((1 << self.bits) - 1))
 
     def restored(self, entry: ir.Expr) -> ir.Expr:
-        """What :meth:`inverted` was made of; 0 where there is nothing."""
+        """Undoes :meth:`inverted`; 0 if there is no entry."""
         empty = _same(entry, 0)
         return ir.Select(NOWHERE, UINT32, empty, uint(0), self.inverted(entry))
 
     def verdict(self, entries: Sequence[ir.Expr], near: Sequence[ir.Expr], counts: ir.Expr) -> list[ir.Stmt]:
-        """Another tile's access first; in the tile only where no other tile's can be mistaken for one of it."""
+        """First the accesses of other tiles; those of the tile only if no access of another tile could be confused with
+        them."""
         shift = self.bits + self.layout.thread_bits
         verdict: list[ir.Stmt] = []
         if near:

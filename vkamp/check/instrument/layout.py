@@ -1,9 +1,9 @@
-"""How the report buffer is laid out, and how accesses are signed.
+"""The layout of the report buffer, and the signatures of accesses.
 
-The buffer holds, in 32-bit words: the number of findings and a flag, a table of findings, a cell for everything that
-can be found (taken by the first thread that finds it), a cell for the assertions of uniformity of each tile, and the
-shadows: a group of entries for each word of memory that is looked after; such a word has 32 bits, or as many as the
-kernel's smallest type.
+The buffer contains, in 32-bit words: the number of findings and a flag, a table of findings, a cell for each possible
+finding (the first thread with the finding takes it), a cell for the assertions of uniformity of each tile, and the
+shadows: a group of entries for each word of checked memory. Such a word has 32 bits, or the size of the kernel's
+smallest type.
 
 An entry of a shadow is a signature plus the number of the access in the kernel.  Entries are only ever raised, by
 ``atomicMax``.  Within a tile a signature is ``interval | thread in the tile``, so that an access of the running
@@ -21,7 +21,7 @@ from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir.types import Type
 
-#: Words of the report: the number of findings, whether a counter of intervals ran out.
+#: Words of the report: the number of findings, and whether a counter of intervals overflowed.
 COUNT, EXHAUSTED, FIRST_RECORD = 0, 1, 2
 #: The table of findings: cell + 1, own tile and thread, the other's tile and thread, two values.
 RECORDS, RECORD_WORDS = 512, 8
@@ -33,8 +33,8 @@ ValueKind = Literal[
 
 @dataclass(frozen=True)
 class ValueSite:
-    """A place where a value can be wrong; ``dim`` of an index, ``kind`` of a variable, ``text`` of an
-    assertion, the name of a shuffle, or what the index is of."""
+    """A place where a value can be wrong. ``dim``: of an index. ``kind``: of a variable. ``text``: of an assertion, the
+    name of a shuffle, or the indexed object."""
 
     what: ValueKind
     span: Span
@@ -104,7 +104,7 @@ class ReportLayout:
 
     @property
     def cells(self) -> int:
-        """Where the cells begin."""
+        """The start of the cells."""
         return FIRST_RECORD + RECORDS * RECORD_WORDS
 
     @property

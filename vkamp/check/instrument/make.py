@@ -10,7 +10,7 @@ from vkamp.ir.build import Builder
 from vkamp.ir.fences import FENCES
 from vkamp.ir.types import INT32, UINT32, Scalar
 
-#: The container for the findings.  Names with a space are never the author's.
+#: The container for the findings.  Names with a space cannot occur in the source.
 REPORT = "check report"
 #: The place of statements without a Python line.
 NOWHERE = Span("", 0, 0, 0, 0)
@@ -21,11 +21,11 @@ def _thread(name: str) -> ir.Variable:
 
 
 class THREAD:
-    """What a thread knows of itself: its tile's and its own number, and how it signs its accesses.
+    """The variables of a thread: the numbers of its tile and of itself, and the signatures of its accesses.
 
-    ``signature`` is the thread in the launch, ``in_static`` and ``in_global`` the thread in its tile with the number
-    of the barrier interval of that memory (0: not looked at); each leaves the lowest bits for a site.
-    ``static_at`` is where the shadow of the tile's tile_static memory begins.
+    ``signature`` is the thread in the launch, ``in_static`` and ``in_global`` the thread in its tile with the number of
+    the barrier interval of that memory (0: not checked); the lowest bits of each are free for a site. ``static_at`` is
+    the start of the shadow of the tile's tile_static memory.
     """
 
     tile = _thread("check tile")
@@ -51,7 +51,7 @@ def uint(value: int) -> ir.Const:
 
 
 class Maker(Builder):
-    """Makes what instrumentation adds to a kernel."""
+    """Creates what instrumentation adds to a kernel."""
 
     def as_uint(self, expr: ir.Expr) -> ir.Expr:
         """An integer or bool as uint32."""
@@ -60,7 +60,7 @@ class Maker(Builder):
         return expr if expr.type == UINT32 else ir.Cast(self.span, UINT32, expr)
 
     def binary(self, op: Any, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-        """An operation on two uint32; constants are folded, and what does nothing is left out."""
+        """An operation on two uint32; constants are folded, and operations without effect are omitted."""
         if isinstance(left, ir.Const) and isinstance(right, ir.Const):
             a, b = int(left.value), int(right.value)
             folded = {"add": a + b, "sub": a - b, "mul": a * b}.get(op)
@@ -100,5 +100,5 @@ class Maker(Builder):
         return ir.Atomic(self.span, name, self.word(at), (value,), result)
 
     def fence(self) -> ir.Barrier:
-        """Orders what this thread does to the report."""
+        """Orders the accesses of this thread to the report."""
         return ir.Barrier(self.span, FENCES["global_memory_fence"])

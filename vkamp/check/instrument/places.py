@@ -1,4 +1,4 @@
-"""Places of a kernel with what check mode needs: indices and their extents, and the accessed word."""
+"""Places of a kernel as check mode needs them: indices with their extents, and the accessed word."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Vector, scalar_fields
 
 @dataclass(frozen=True)
 class IndexBound:
-    """A condition that an access needs, and what is noted where it does not hold: a site and two values."""
+    """A condition of an access, and what is recorded if it is false: a site and two values."""
 
     holds: ir.Expr
     site: int
@@ -29,7 +29,7 @@ class IndexBound:
 
 @dataclass
 class ShadowAddress:
-    """A place with simple indices, the conditions for it to be there, and its word.
+    """A place with simple indices, the conditions for its existence, and its word.
 
     ``terms`` add up to the word: in a container from the start of the memory that all containers on it share, in an
     array from its first word.
@@ -41,9 +41,8 @@ class ShadowAddress:
 
 
 def words_in(place: ir.Place, unit: int) -> list[int]:
-    """The words that an access of a place touches, from its first on.
-
-    In an array of the kernel the first of each scalar stands for all of it, since none is read as a smaller one.
+    """The words that an access of a place touches, from the first one on. In an array of the kernel, the first word of
+    each scalar represents the whole scalar, since no scalar is read as a smaller one.
     """
     scalars = [(offset, scalar.size) for _, scalar, offset in scalar_fields(place.type)]
     if isinstance(place, ir.ComponentsOf) and isinstance(place.type, Vector):
@@ -56,7 +55,7 @@ def words_in(place: ir.Place, unit: int) -> list[int]:
 class Addresses:
     """Finds the addresses of places in one function.
 
-    ``value`` rewrites an expression, ``keep`` gives it a name where it is used more than once.
+    ``value`` rewrites an expression; ``keep`` assigns it to a name if it is used more than once.
     """
 
     def __init__(
@@ -161,7 +160,7 @@ class Addresses:
         place = dataclasses.replace(place, base=address.place)
         if isinstance(place, ir.ArrayElement):
             kept = tuple(self._index(i, name) for i in place.indices)
-            # The last dimension is judged first.
+            # The last dimension is checked first.
             for dim, subscript in zip(reversed(range(len(kept))), subscripts, strict=True):
                 extent = ir.Const(place.span, INT32, subscript.extent)
                 address.bounds += self._bound(subscript.index, kept[dim], extent, dim, len(kept), name, place.span)

@@ -1,4 +1,4 @@
-"""What is checked in a kernel, and what its functions share while they are rewritten."""
+"""What is checked in a kernel, and the state that its functions share while they are rewritten."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from vkamp.ir.types import UINT32
 class Plan:
     """What is checked in a kernel, and the sites of the checks; shared by its functions.
 
-    ``judged``: the containers, ``judged_static``: the tile_static variables that races are looked for in;
-    ``only_written``: of the former, those whose memory is only ever written; ``tables``: their words of a group of
-    entries.  ``reinterpreted``: containers that are read as another type.  ``static_first``: where each tile_static
-    variable begins in its tile's words.  ``ordered``: whether separate fences may order global, tile_static memory.
+    ``judged``: the containers, ``judged_static``: the tile_static variables that are checked for races;
+    ``only_written``: those containers whose memory is only written; ``tables``: the words of a group of entries for
+    each of them. ``reinterpreted``: containers that are read as another type. ``static_first``: the first word of each
+    tile_static variable in its tile. ``ordered``: whether separate fences may order global, tile_static memory.
     """
 
     kernel: ir.Kernel
@@ -48,17 +48,17 @@ class Plan:
         return self.launch_word(buffer_word(kind, buffer, dim))
 
 
-#: Names of launch words: where the cells that ``amp.uniform`` compares through begin, where the shadows of tile_static
-#: memory begin, and how many tiles have one.
+#: Names of launch words: the start of the cells with which ``amp.uniform`` compares, the start of the shadows of
+#: tile_static memory, and the number of tiles with a shadow.
 UNIFORM_CELLS, STATIC_SHADOWS, CHECKED_TILES = "uniform cells", "tile_static shadows", "checked tiles"
 
 
 def tiles_word(dim: int) -> str:
-    """The name of a launch word: the tiles of a dimension."""
+    """The name of a launch word: the number of tiles in a dimension."""
     return f"tiles {dim}"
 
 
 def buffer_word(kind: str, buffer: str, dim: int = 0) -> str:
-    """The name of a launch word: where a container begins (``at``), the ``stride`` of a dimension, its first word and
+    """The name of a launch word: the start of a container (``at``), the ``stride`` of a dimension, its first word and
     the number of its words (``low``, ``words``), the ``shadow`` of its memory; all in words."""
     return f"{buffer} {kind} {dim}" if kind == "stride" else f"{buffer} {kind}"

@@ -1,7 +1,7 @@
 """A function of a kernel with the checks of check mode: IR -> IR.
 
-Expressions have no effects, so the checks of an expression are statements before it, in the order of evaluation;
-where ``and``, ``or`` or a conditional expression evaluates a part of it only sometimes, that becomes an ``if``.
+Expressions have no effects, so the checks of an expression are statements before it, in the order of evaluation; where
+``and``, ``or`` or a conditional expression evaluates a part only under a condition, the part moves into an ``if``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from vkamp.ir.types import (
     scalar_fields,
 )
 
-#: Longer arrays of marks are cleared in a loop.
+#: Longer arrays of flags are cleared in a loop.
 _UNROLLED = 32
 
 
@@ -78,18 +78,18 @@ class Rewriter:
         return variable
 
     def keep(self, expr: ir.Expr, name: str) -> ir.Expr:
-        """The expression, or where it is not simple a variable that holds its value."""
+        """The expression, or a variable with its value if it is not simple."""
         return expr if is_simple(expr) else self.named(expr, name)
 
     def named(self, expr: ir.Expr, name: str) -> ir.Expr:
-        """A variable that holds the value of an expression."""
+        """A variable with the value of an expression."""
         make = Maker(expr.span)
         variable = self.new(name, expr.type)
         self.out.append(make.set(variable, expr))
         return make.load(variable)
 
     def mark(self, variable: ir.Variable, storage: str = "private") -> ir.Variable:
-        """The array with a bit for each word of a private array: whether it was written."""
+        """The array with a bit for each word of a private array, which says whether it was written."""
         made = self.marks.get(variable.name)
         if made is None:
             words = -(-(variable.type.size // self.plan.unit) // 32)
@@ -100,7 +100,7 @@ class Rewriter:
     # -- statements
 
     def block(self, block: ir.Block) -> ir.Block:
-        """A block, rewritten by itself."""
+        """Rewrites a block separately."""
         outer, self.out = self.out, []
         for statement in block:
             self.statement(statement)
@@ -108,7 +108,7 @@ class Rewriter:
         return made
 
     def apart(self, make: Callable[[], ir.Expr]) -> tuple[list[ir.Stmt], ir.Expr]:
-        """An expression with the statements that it needs, which are not added."""
+        """An expression, and the statements that it needs, which are not added."""
         outer, self.out = self.out, []
         expr = make()
         made, self.out = self.out, outer
@@ -121,8 +121,8 @@ class Rewriter:
     def _break(self, statement: ir.Stmt) -> None:
         self.out.append(statement)
 
-    # No device gets the last two.
-    _continue = _print = _breakpoint = _break
+    # Asides do not run on devices.
+    _continue = _aside = _break
 
     def _declare(self, statement: ir.Declare) -> None:
         self.out.append(statement)
@@ -137,7 +137,7 @@ class Rewriter:
                 self.out.append(make.set(self._mark_word(mark, uint(number), make), uint(0)))
 
     def _cleared(self, mark: ir.Variable, make: Maker) -> ir.For:
-        """A loop that clears a long array of marks."""
+        """A loop that clears a long array of flags."""
         assert isinstance(mark.type, Array)
         counter = self.new("mark", UINT32)
         body = (make.set(self._mark_word(mark, make.load(counter), make), uint(0)),)
@@ -213,7 +213,8 @@ class Rewriter:
         self.out.append(make.when(make.opposite(condition), [note]))
 
     def _uniform_assert(self, statement: ir.UniformAssert) -> None:
-        """Gives all threads the value of thread 0, even if the assertion is wrong: all threads come here together."""
+        """Gives all threads the value of thread 0 even if the assertion is wrong, since all threads reach this
+        together."""
         make, kind = Maker(statement.span), statement.variable.type
         assert isinstance(kind, Scalar)
         self.out.append(make.set(statement.variable, self.expr(statement.value)))
@@ -254,7 +255,7 @@ class Rewriter:
         everyone = ir.Const(statement.span, BOOL, True)
         self.out.append(ir.Subgroup(statement.span, "ballot", (everyone,), threads))
         self.out.append(ir.Subgroup(statement.span, "ballot_bit_count", (make.load(threads),), count))
-        # In variables, for the result may be assigned to what the lane is made of.
+        # In variables, since the result may be assigned to an operand of the lane.
         source = self.named(source_lane(row.name, self.keep(args[1], "lane"), make), "source_lane")
         there = self.named(is_set(threads, source, make), "lane_has_thread")
         note = self.note(ValueSite("lane", statement.span, text=row.name), source, make.as_uint(make.load(count)))
@@ -264,7 +265,7 @@ class Rewriter:
 
     @staticmethod
     def _from_bits(kind: Scalar, bits: ir.Expr, make: Maker) -> ir.Expr:
-        """The value of a type of 32 bits that has the bits of a uint32."""
+        """The value of a 32-bit type with the bits of a uint32."""
         if kind == BOOL:
             return make.compare("ne", bits, uint(0))
         if kind == FLOAT32:
@@ -282,13 +283,13 @@ class Rewriter:
     # -- findings
 
     def note(self, site: ValueSite, a: ir.Expr | None = None, b: ir.Expr | None = None) -> ir.Stmt:
-        """Notes a wrong value."""
+        """Records a wrong value."""
         number = uint(self.plan.sites.add(site))
         args = (number, uint(0), uint(0), a or uint(0), b or uint(0))
         return Maker(site.span).call(self.plan.helpers.note(), *args)
 
     def guarded(self, address: ShadowAddress, inside: Sequence[ir.Stmt], outside: Sequence[ir.Stmt]) -> None:
-        """Adds ``inside``, where the place is not there ``outside`` and a finding."""
+        """Adds ``inside``; if the place does not exist, ``outside`` and a finding."""
         if not address.bounds:
             self.out.extend(inside)
             return
@@ -301,7 +302,7 @@ class Rewriter:
         self.out.append(make.when(condition, inside, [*otherwise, *outside]))
 
     def notes(self, address: ShadowAddress, access: AccessKind, span: Span, *, may_set: bool = False) -> list[ir.Stmt]:
-        """The statements that look at an access of memory."""
+        """The statements that check an access of memory."""
         place = address.place
         root = ir.root_of(place)
         words = words_in(place, self.plan.unit)
@@ -472,7 +473,7 @@ class Rewriter:
         note: Callable[[ir.Expr], ir.Stmt],
         instead: int,
     ) -> ir.Expr:
-        """A variable with the value, or with a harmless one and a finding; of a vector all components count."""
+        """A variable with the value, or a harmless value and a finding; for a vector, all components are checked."""
         make, kind = Maker(value.span), value.type
         kept = self.named(value, name)
         assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
@@ -518,8 +519,8 @@ class Rewriter:
         make = Maker(expr.span)
         kept = self.named(operand, "value")
         assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
-        # Of a float: what is just too small or, where the source has no such number, the smallest that fits; and what
-        # is too large.
+        # For a float: the largest number that is too small or, if the source type has no such number, the smallest that
+        # fits; and the smallest that is too large.
         first, last = int_range(target)
         low, high, op = float(first - 1), float(last + 1), "gt"
         if low != first - 1 or float(np.array(low, source.dtype)) != low:

@@ -21,7 +21,7 @@ from vkamp.ir import nodes as ir
 Space = Literal["tile_static", "global"]
 #: Shared memory: its space, and the name of the tile_static variable or container.
 Root = tuple[Space, str]
-#: A statement on the way to an access, and which round of it, of a loop.
+#: A statement that contains an access, and the iteration if it is a loop.
 Step = tuple[ir.Stmt, int]
 
 _serials = itertools.count(1)
@@ -30,12 +30,11 @@ _TABLE = 1 << 15
 
 @dataclass(frozen=True, eq=False)
 class SharedAccess:
-    """One access, by those threads of the tile that get to it.
-
-    ``index``: per dimension the number, or ``None``.  ``words``: which 32-bit words of the element; all of them
-    certainly if ``exact``.  No thread outside ``may`` makes it; those of ``must`` do where the code around is reached
-    with ``guards`` holding.  ``chosen``: a value in tile_static memory decides whether each thread makes it.
-    ``maybe``: a barrier may have ended its interval.  ``shared_store``: reported_stores of otherwise.
+    """One access, by those threads of the tile that reach it. ``index``: the number for each dimension, or ``None``.
+    ``words``: the 32-bit words of the element that may be accessed; all of them certainly are if ``exact``. No thread
+    outside ``may`` makes it; those of ``must`` do if the enclosing code is reached and ``guards`` hold. ``chosen``: a
+    value in tile_static memory decides whether each thread makes it. ``maybe``: a barrier may have ended its interval.
+    ``shared_store``: another diagnostic reports it.
     """
 
     root: Root
@@ -69,13 +68,13 @@ class Conflict:
 class MemoryAccesses:
     """The accesses to one tile_static variable or container in one interval.
 
-    Of accesses whose elements are all known, ``lowest`` and ``highest`` say which threads touch each element, and
-    which write it: most accesses are found to conflict with none of them at once.
+    For accesses whose elements are all known, ``lowest`` and ``highest`` contain the threads that access each element,
+    and those that write it. A comparison with these shows for most accesses that they conflict with none of them.
     """
 
     def __init__(self) -> None:
         self.accesses: dict[int, SharedAccess] = {}
-        #: Those whose elements are not all known.
+        #: The accesses whose elements are not all known.
         self.loose: dict[int, SharedAccess] = {}
         #: Per element, the lowest and highest thread: any access, then writes.
         self.tables: tuple[NDArray[np.int16], ...] = ()
@@ -88,7 +87,7 @@ class MemoryAccesses:
         return made
 
     def merge(self, other: MemoryAccesses) -> None:
-        """The accesses of another way, too."""
+        """Adds the accesses of another path."""
         for mine, others in ((self.accesses, other.accesses), (self.loose, other.loose)):
             for serial, access in others.items():
                 if serial not in mine or access.maybe:
@@ -100,7 +99,7 @@ class MemoryAccesses:
                 (np.maximum if at % 2 else np.minimum)(table, more, out=table)
 
     def add(self, access: SharedAccess) -> Collection[SharedAccess]:
-        """Note an access; those accesses, itself too, that it may conflict with."""
+        """Record an access; returns the accesses, including itself, with which it may conflict."""
         cells = _cells(access)
         self.accesses[access.serial] = access
         if cells is None:
@@ -125,7 +124,7 @@ class MemoryAccesses:
 
 
 def _cells(access: SharedAccess) -> Lanes | None:
-    """The element of each thread, row by row, if all are known; below 0 where one is out of bounds."""
+    """The element of each thread in row-major order, if all are known; negative where the index is out of bounds."""
     if access.extents is None or any(index is None or not index.known for index in access.index):
         return None
     cells, outside = np.zeros(len(access.may), np.int64), np.zeros(len(access.may), np.bool_)
@@ -139,9 +138,8 @@ def _cells(access: SharedAccess) -> Lanes | None:
 
 
 class AccessSet:
-    """What happened since the last ordering barrier, on the way to one program point.
-
-    ``touched``: spaces with any access since. ``open``: barriers that accesses came before, by space.
+    """The accesses since the last ordering barrier, on the path to one program point. ``touched``: spaces with any
+    access since. ``open``: barriers after accesses, by space.
     """
 
     def __init__(self) -> None:
@@ -160,7 +158,7 @@ class AccessSet:
         return made
 
     def become(self, other: AccessSet) -> None:
-        """Take over what another one holds."""
+        """Replaces its contents by those of another one."""
         self.memories, self.epochs = other.memories, other.epochs
         self.touched, self.open = other.touched, other.open
 
@@ -172,14 +170,13 @@ class AccessSet:
         self.touched.discard(space)
 
     def add(self, access: SharedAccess) -> Collection[SharedAccess]:
-        """One more access; those that it may conflict with."""
+        """Adds an access; returns those with which it may conflict."""
         return self.memories.setdefault(access.root, MemoryAccesses()).add(access)
 
 
 def joined(ways: list[tuple[AccessSet, frozenset[tuple[int, bool]], bool]]) -> AccessSet:
-    """Where ways meet, each with its guards and whether it goes on from here.
-
-    An access that a barrier ended on one of the ways that go on is in the interval only maybe.
+    """Joins paths, each with its guards and whether it continues from here. An access that a barrier ordered on one of
+    the continuing paths is only possibly in the interval.
     """
     result = AccessSet()
     lives = [(pending, guards) for pending, guards, live in ways if live]
@@ -203,7 +200,7 @@ def joined(ways: list[tuple[AccessSet, frozenset[tuple[int, bool]], bool]]) -> A
 
 
 def _doubt(memory: MemoryAccesses, lives: list[tuple[MemoryAccesses | None, frozenset[tuple[int, bool]]]]) -> None:
-    """Mark the accesses that are not there on every way."""
+    """Mark the accesses that do not exist on every path."""
     for serial, access in list(memory.accesses.items()):
         if not access.maybe and any(
             (other is None or serial not in other.accesses) and not excluded(guards, access.guards)
@@ -215,12 +212,12 @@ def _doubt(memory: MemoryAccesses, lives: list[tuple[MemoryAccesses | None, froz
 
 
 def excluded(left: frozenset[tuple[int, bool]], right: frozenset[tuple[int, bool]]) -> bool:
-    """Whether the two sets of conditions cannot hold together."""
+    """Whether the two sets of conditions exclude each other."""
     return any((symbol, not holds) in right for symbol, holds in left)
 
 
 def conflict(later: SharedAccess, earlier: SharedAccess) -> tuple[bool, Conflict | None]:
-    """Whether two accesses of one interval may conflict, and two threads for which they certainly do."""
+    """Whether two accesses of one interval may conflict, and two threads with a certain conflict."""
     if later.kind != "write" and earlier.kind != "write":
         return False, None
     if not later.words & earlier.words or excluded(later.guards, earlier.guards):
@@ -254,7 +251,7 @@ def _comparable(
         if mine.known:
             pairs.append((mine.lane, other.lane, extent))
         else:
-            # Both modulo 2**32: numbers near each other stay so.
+            # Both are modulo 2**32, which preserves small differences.
             base = AffineValue(_first(other.lane), 0, 0)
             pairs.append((difference(mine, base).lane, difference(other, base).lane, None))
     return pairs, certain
@@ -273,7 +270,7 @@ def _collisions(
     size = 1
     for x, y, extent in pairs:
         if extent is not None:
-            # An index out of bounds is another mistake.
+            # An index out of bounds is a different fault.
             mine = mine & (x >= 0) & (x < extent)
             others = others & (y >= 0) & (y < extent)
             low, span = 0, extent
@@ -313,7 +310,7 @@ class TilePartition:
         self.ways: dict[tuple[int, int], tuple[int, tuple[tuple[int, int], ...], int, int]] | None = None
 
     def note(self, access: SharedAccess, symbols: Symbols) -> None:
-        """One more access, anywhere in the launch."""
+        """Adds an access of the launch."""
         tiles = {symbols.named(("tile", dim)): dim for dim in range(self.rank)}
         ways: dict[tuple[int, int], tuple[int, tuple[tuple[int, int], ...], int, int]] = {}
         for at, number in enumerate(access.index):
@@ -336,7 +333,7 @@ class TilePartition:
 
     @property
     def disjoint(self) -> bool:
-        """Whether two tiles never meet."""
+        """Whether two tiles never access the same element."""
         ways = self.ways or {}
         good = {dim for (dim, _), (factor, _, low, high) in ways.items() if high - low < abs(factor)}
         return len(good) == self.rank

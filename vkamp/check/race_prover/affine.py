@@ -1,8 +1,6 @@
-"""What a value is in each thread of one tile, all threads at once.
-
-A number is known up to uniform unknowns: in thread ``t`` it is ``lane[t]`` plus a sum of symbols, each of one value
-for all threads of the tile, modulo 2**32. A truth is known per thread, or is a symbol, or is between two bounds.
-``None`` stands for a value of which nothing is known.
+"""Values in all threads of one tile. A number is known except for uniform unknowns: in thread ``t`` it is ``lane[t]``
+plus a sum of symbols, each with one value for all threads of the tile, modulo 2**32. A condition is known for each
+thread, or is a symbol, or has two bounds. ``None`` means an unknown value.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from vkamp.ir.types import INT32, Scalar, int_range
 Lanes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 _WORD = 1 << 32
-#: The bounds of lanes of which none are known.
+#: The bounds of unknown lanes.
 _ANYTHING = (-(1 << 62), 1 << 62)
 
 
@@ -87,9 +85,9 @@ class Symbols:
         self._ids: dict[Hashable, int] = {}
         self._count = 0
         self.vague: set[int] = set()
-        #: Symbols that the launch decides, the same for all tiles.
+        #: Symbols that the launch determines, the same for all tiles.
         self.constants: set[int] = set()
-        #: Symbols that are a tile index, with the tile's size in that dimension.
+        #: Symbols that are a tile index, with the size of the tile in this dimension.
         self.tiles: dict[int, int] = {}
 
     def fresh(self, *, vague: bool = True) -> int:
@@ -109,11 +107,11 @@ class Symbols:
         return self._ids[key]
 
     def given(self, key: Hashable) -> AffineValue:
-        """The number that is this symbol, a constant of the launch."""
+        """The number with the value of this symbol, a constant of the launch."""
         return AffineValue(0, 0, 0, ((self.named(key, constant=True), 1),))
 
     def not_negative(self, value: AffineValue) -> bool:
-        """Whether the symbols in it add something from 0 on: a tile's index or origin."""
+        """Whether the sum of its symbols is at least 0: the index or origin of a tile."""
         return all(0 < factor <= self.tiles.get(symbol, 0) for symbol, factor in value.terms)
 
     def is_vague(self, value: Value) -> bool:
@@ -131,7 +129,7 @@ def constant(value: int) -> AffineValue:
 
 
 def wrapped(lane: int | Lanes, low: int, high: int, kind: Scalar) -> AffineValue:
-    """Lanes as the type keeps them."""
+    """Lanes with the precision of the type."""
     if isinstance(lane, int):
         return constant(arithmetic.wrapped(lane, kind))
     least, most = int_range(kind)
@@ -156,7 +154,7 @@ def _sum(left: AffineValue, right: AffineValue, sign: int, kind: Scalar) -> Affi
 
 
 def _terms(terms: dict[int, int]) -> tuple[tuple[int, int], ...]:
-    """In order, coefficients as signed 32-bit numbers, without those that vanish."""
+    """The terms in order, with coefficients as signed 32-bit numbers, without those that are 0."""
     kept = ((symbol, (factor + _WORD // 2) % _WORD - _WORD // 2) for symbol, factor in terms.items())
     return tuple(sorted((symbol, factor) for symbol, factor in kept if factor))
 
@@ -222,14 +220,14 @@ def function(row: BuiltinRow, args: list[AffineValue], kind: Scalar, symbols: Sy
 
 
 def named_result(key: tuple[str, ...], args: tuple[AffineValue, ...], symbols: Symbols) -> AffineValue | None:
-    """A result that is one symbol, the same wherever the same is computed of uniform values."""
+    """A result that is one symbol, the same for each computation of the same function of uniform values."""
     if not all(arg.uniform for arg in args):
         return None
     return AffineValue(0, 0, 0, ((symbols.named((*key, *((a.lane, a.terms) for a in args)), args), 1),))
 
 
 def _low_bits(op: str, left: AffineValue, right: AffineValue) -> AffineValue | None:
-    """The remainder by a power of two that divides every coefficient: the symbols do not count."""
+    """The remainder by a power of two that divides every coefficient, so that the symbols do not matter."""
     if not (right.known and isinstance(right.lane, int)):
         return None
     size = right.lane if op == "floormod" else right.lane + 1 if op == "bitand" else 0
@@ -256,7 +254,8 @@ def _part_of_global(op: str, left: AffineValue, right: AffineValue, symbols: Sym
 
 # -- truths --------------------------------------------------------------------------------------------------------
 
-#: How each comparison is spelled with eq and lt: (operator, operands swapped, holds where that does).
+#: Each comparison in terms of eq and lt: (operator, whether the operands are swapped, the result where the operator
+#: holds).
 _SPELLED = {
     "eq": ("eq", False, True),
     "ne": ("eq", False, False),
@@ -268,7 +267,7 @@ _SPELLED = {
 
 
 def known(values: Any) -> LanePredicate:
-    """A truth known in every thread; one number where it is the same in all."""
+    """A condition that is known in every thread; one number if it is the same in all."""
     if isinstance(values, (bool, np.bool_)):
         return TRUE if values else FALSE
     if values.all():

@@ -1,17 +1,17 @@
-"""What the syntax of a kernel says beforehand: which parts touch shared memory, what a loop assigns and costs."""
+"""Facts from the syntax of a kernel: which parts access shared memory, and what a loop assigns and costs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.dataflow import own_nodes, targets
+from vkamp.ir.dataflow import targets
 from vkamp.ir.requirements import access
 from vkamp.ir.types import Array
 
 
 class Facts:
-    """Facts of the statements and expressions of one kernel, each found once."""
+    """Facts about the statements and expressions of one kernel, each computed once."""
 
     def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
@@ -25,12 +25,12 @@ class Facts:
         self._local_only: dict[int, bool] = {}
 
     def in_tile_static(self, place: ir.Place) -> bool:
-        """Whether a place is in tile_static memory that is filled with what comes from containers."""
+        """Whether a place is in tile_static memory that contains only values from containers."""
         root = ir.root_of(place)
         return isinstance(root, ir.Local) and root.variable in self._filled()
 
     def _filled(self) -> frozenset[ir.Variable]:
-        """The tile_static variables to which nothing is stored but what comes from containers, changed or not."""
+        """The tile_static variables to which only values computed from containers are stored."""
         if self._arbitrary is None:
             stores: dict[ir.Variable, list[ir.Expr | None]] = {}
             for function in (*self.kernel.functions, self.kernel.body):
@@ -47,7 +47,7 @@ class Facts:
         return self._arbitrary
 
     def touches_no_shared_memory(self, node: ir.Node) -> bool:
-        """Whether evaluating the expression or place touches no shared memory."""
+        """Whether evaluating the expression or place does not access shared memory."""
         key = id(node)
         if key not in self._untouched:
             self._untouched[key] = all(map(self.touches_no_shared_memory, ir.children(node))) and not (
@@ -56,7 +56,7 @@ class Facts:
         return self._untouched[key]
 
     def is_local_only(self, statement: ir.Stmt) -> bool:
-        """Whether the statement changes local variables and private arrays only, and leaves nothing but itself."""
+        """Whether the statement only changes local variables and private arrays, and neither waits nor returns."""
         key = id(statement)
         if key not in self._local_only:
             self._local_only[key] = self._find_local_only(statement)
@@ -73,12 +73,12 @@ class Facts:
                     return False
                 if any(isinstance(a, ir.Place) for a in inner.args):
                     return False
-            if any(isinstance(node, ir.Load) and _shared(node.place) for node in own_nodes(inner)):
+            if any(isinstance(node, ir.Load) and _shared(node.place) for node in ir.own_nodes(inner)):
                 return False
         return True
 
     def _body(self, call: ir.Call) -> Iterator[ir.Stmt]:
-        """The callee's statements but its results, which leave nothing else."""
+        """The callee's statements, except each `return` whose values do not access shared memory."""
         for statement in self.functions[call.function].body:
             if not (isinstance(statement, ir.Return) and all(map(self.touches_no_shared_memory, statement.values))):
                 yield statement
@@ -105,7 +105,7 @@ class Facts:
         return self._assigned[key]
 
     def cost(self, block: ir.Block) -> int:
-        """Statements run once through, those of callees too."""
+        """The number of statements in one run, including those of callees."""
         key = id(block)
         if key not in self._costs:
             total = 0
@@ -127,7 +127,7 @@ def _shared(place: ir.Place) -> bool:
 
 
 def _stores(statement: ir.Stmt) -> Iterator[tuple[ir.Variable, ir.Expr | None]]:
-    """The variables that a statement changes, and what it stores if that is an expression."""
+    """The variables that a statement changes, and the stored expression if there is one."""
     if isinstance(statement, ir.Declare):
         return
     value = statement.value if isinstance(statement, ir.Assign) else None

@@ -1,8 +1,6 @@
-"""Runs a kernel for all threads of one tile at once, as far as the compiler knows it.
-
-Loops whose bounds are known run; of others the body is run for one iteration and for a later one, whose counters
-and variables may have any value. Every access that a thread of the tile can make is met on the way; what is not certain
-is marked so.
+"""Runs a kernel for all threads of one tile together, with the values that the compiler knows. Loops with known bounds
+are run. The body of other loops is run for one iteration and for a later one, whose counters and variables may have any
+value. The run reaches every access that a thread of the tile can make; uncertain ones are marked.
 """
 
 from __future__ import annotations
@@ -19,7 +17,8 @@ from vkamp.check.race_prover.values import Values
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Scalar
 
-#: Statements that one loop may cost before its body stands for all iterations; less where it touches no shared memory.
+#: The maximum number of statements in the run of one loop; beyond it, one run of the body represents all iterations.
+#: The second limit applies to loops that do not access shared memory.
 _LOOP = LIMIT // 3
 _LOCAL_LOOP = 96
 
@@ -28,7 +27,7 @@ _Exit = tuple[PathState, Guards, bool]
 
 @dataclass
 class _Checkpoint:
-    """What a trial run of a loop's body must leave as it was."""
+    """The state that a trial run of a loop's body must restore."""
 
     pending: AccessSet
     found: int
@@ -105,21 +104,21 @@ class Interpreter:
                 self.run.state.env[variable.name] = None
 
     def _subgroup(self, statement: ir.Subgroup) -> None:
-        # It orders no memory: what its threads give each other is just not known.
+        # It orders no memory, and its result is unknown.
         with self.run.at(statement):
             for argument in statement.args:
                 self.values.value(argument)
             self.run.state.env[statement.result.name] = None
 
-    def _aside(self, statement: ir.Assert | ir.Print | ir.Breakpoint) -> None:
-        # A device does not run it: whatever it reads is not certain.
+    def _aside(self, statement: ir.Assert | ir.Aside) -> None:
+        # Devices do not run it, so its reads are not certain.
         state = self.run.state
         with self.run.narrowed((state.may, self.run.nobody, state.guards)):
             for child in ir.children(statement):
                 assert isinstance(child, ir.Expr)
                 self.values.value(child)
 
-    _assert = _print = _breakpoint = _aside
+    _assert = _aside
 
     # -- branches ------------------------------------------------------------------------------------------------
 
@@ -129,7 +128,7 @@ class Interpreter:
 
     def _branch(self, statement: ir.If, condition: ir.Expr, uniform: bool) -> None:
         if isinstance(condition, ir.Logical) and condition.op == "and" and not statement.orelse:
-            # `if a and b` is `if a: if b`: each part may be known in its own way.
+            # `if a and b` is `if a: if b`, since each part may be known differently.
             left, right = condition.left, condition.right
             self._either(left, uniform, lambda: self._branch(statement, right, uniform), None)
             return
@@ -156,7 +155,7 @@ class Interpreter:
         alone = holds[2] != before.guards
         chosen = not truth.known and not alone and self.values.is_data(condition)
         if chosen:
-            # Any thread may be reported_stores to go either way.
+            # Any thread may take either path.
             can, must = np.asarray(truth.can), np.asarray(truth.must)
             holds = holds[0], before.must & can, holds[2]
             fails = fails[0], before.must & ~must, fails[2]
@@ -171,7 +170,7 @@ class Interpreter:
         self.run.state = self._meet(before, ends, alone, left)
 
     def _meet(self, before: PathState, ends: list[PathState], alone: bool, left: Mask) -> PathState:
-        """The state behind a branch."""
+        """The state after a branch."""
         if alone:
             ways = [(end.pending, end.guards, end.live) for end in ends]
             before.pending.become(joined(ways))
@@ -201,7 +200,7 @@ class Interpreter:
     # -- jumps ---------------------------------------------------------------------------------------------------
 
     def _snapshot(self) -> PathState:
-        """The state that a jump carries away."""
+        """The state at the target of a jump."""
         state = self.run.state
         self.run.state = replace(state, live=False)
         self.run.exited = self.run.exited | state.may
@@ -252,7 +251,7 @@ class Interpreter:
                 self.run.state.env[target.name] = value
 
     def _results(self, frame: CallFrame, count: int) -> list[Value]:
-        """The result of a call, joined over all its returns."""
+        """The result of a call, joined over all its `return` statements."""
         if not frame.exits:
             return [None] * count
         (first, values), *others = frame.exits
@@ -355,7 +354,7 @@ class Interpreter:
         self._after(entry, exits)
 
     def _unrolled(self, statement: ir.While, truth: LanePredicate, is_local_only: bool) -> None:
-        """The iterations of a `while` from here on that cannot be followed one by one."""
+        """The further iterations of a `while` that cannot be run one by one."""
         if is_local_only:
             self._forget(statement)
             return
@@ -386,7 +385,7 @@ class Interpreter:
         return entry
 
     def _leave(self, stay: Mask, exits: list[_Exit]) -> None:
-        """Some threads end the loop, the others go on."""
+        """Some threads end the loop, and the others continue."""
         state = self.run.state
         gone = state.may & ~stay
         if gone.any():
@@ -396,7 +395,7 @@ class Interpreter:
             state.live = bool(state.may.any())
 
     def _run_iteration(self, statement: ir.For | ir.While, iteration: int) -> None:
-        """One iteration, and the threads that `continue` are back."""
+        """One iteration; threads that `continue` take part again after it."""
         before, exited = self.run.state, self.run.exited
         self.run.exited = self.run.nobody
         self._nested(statement, iteration, statement.body)
@@ -442,7 +441,7 @@ class Interpreter:
     # -- loops with one iteration in place of the others --------------------------------------------------------------
 
     def _forget(self, statement: ir.Stmt) -> None:
-        """A loop that changes nothing but local variables."""
+        """A loop that changes only local variables."""
         for name in self.run.facts.assigned(statement):
             self.run.state.env[name] = None
 
@@ -456,7 +455,7 @@ class Interpreter:
         once: bool,
         endless: bool = False,
     ) -> None:
-        """Run the body for any iteration, and for any later one."""
+        """Run the body for an arbitrary iteration, and for an arbitrary later one."""
         assigned = self.run.facts.assigned(statement)
         entry = self._enter()
         before = entry[0]
@@ -494,7 +493,7 @@ class Interpreter:
         iteration: int,
         assigned: frozenset[str],
     ) -> None:
-        """The body, for any iteration: what it assigns is what it was plus some number, or not known."""
+        """The body for an arbitrary iteration: an assigned variable is its old value plus some number, or unknown."""
         state = self.run.state
         state.guards = state.guards | tokens
         for name in assigned:
@@ -508,7 +507,7 @@ class Interpreter:
             state.live = False
 
     def _some(self, name: str, value: Value, lost: set[str]) -> Value:
-        """Any value that differs from ``value`` by one number for all threads."""
+        """A value that differs from ``value`` by the same unknown number in all threads."""
         if name in lost or not isinstance(value, AffineValue):
             return None
         return AffineValue(value.lane, value.low, value.high, ((self.run.symbols.fresh(), 1),))
@@ -540,7 +539,7 @@ class Interpreter:
         once: bool,
         endless: bool,
     ) -> None:
-        """The state behind a loop of unknown length."""
+        """The state after a loop with an unknown number of iterations."""
         state, guards = self.run.state, entry[0].guards
         breaks = self.run.frame.breaks.pop()
         self.run.frame.continues.pop()
@@ -549,8 +548,8 @@ class Interpreter:
         ways = [(end.pending, end.guards, True) for end in breaks]
         if not once:
             ways.append((skipped, guards | {(token[0], False)}, True))
-        # An endless loop is left by `break` alone; where each thread leaves for itself, others go on meanwhile.
-        # Whatever one iteration leaves behind, the later one does again.
+        # An endless loop ends by `break` only. If threads leave it separately, others continue in the meantime. The
+        # state after one iteration includes that after later ones.
         if not endless or not uniform:
             ways.append((state.pending, state.guards, state.live and not endless))
         pending = entry[0].pending
@@ -575,7 +574,7 @@ class Interpreter:
         )
 
     def _roll_back(self, mark: _Checkpoint, before: PathState) -> None:
-        """As if the body had not run."""
+        """Restores the state before the body."""
         pending = before.pending
         pending.become(mark.pending.copy())
         del self.run.found[mark.found :]

@@ -1,4 +1,4 @@
-"""Notes the accesses to shared memory, and compares each with those that it may conflict with."""
+"""Records the accesses to shared memory, and compares each with those with which it may conflict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vkamp.check.race_prover.run import Run
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Array, Struct, Type, Vector
 
-#: Accesses compared one by one before what more there is counts as unknown.
+#: The maximum number of accesses that are compared one by one; beyond it, the result is unknown.
 COMPARISONS = 600
 
 
@@ -24,7 +24,7 @@ class AccessNotes:
         self.number = number
 
     def note(self, kind: Literal["read", "write", "atomic"], place: ir.Place, statement: int = 0) -> None:
-        """Note an access to a place; the indices are evaluated."""
+        """Record an access to a place; the indices are evaluated."""
         located = self._locate(place)
         if located is None:
             return
@@ -54,7 +54,7 @@ class AccessNotes:
         self._judge(made)
 
     def _touch(self, space: Space) -> None:
-        """Memory is accessed: the barriers before have something to order."""
+        """Memory is accessed, so the barriers before are useful."""
         pending = self.run.state.pending
         if pending.open[space]:
             self.run.useful |= pending.open[space]
@@ -77,7 +77,8 @@ class AccessNotes:
                 self.run.raise_race()
 
     def _locate(self, place: ir.Place) -> tuple[Root, tuple[AffineValue | None, ...], frozenset[int], bool] | None:
-        """Shared memory at a place: where, the index, the element's words, and whether those are certain."""
+        """The shared memory at a place: the variable, the index, the words of the element, and whether these are
+        certain."""
         chain: list[ir.Place] = []
         step = place
         while isinstance(step, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement)):
@@ -109,7 +110,7 @@ class AccessNotes:
         return root, index, members.words, members.exact
 
     def _evaluate(self, chain: list[ir.Place]) -> list[AffineValue | None]:
-        """The numbers that a path of steps is indexed with."""
+        """The indices on a path of steps."""
         numbers: list[AffineValue | None] = []
         for link in chain:
             if isinstance(link, (ir.ArrayElement, ir.ViewElement)):
@@ -123,13 +124,13 @@ class AccessNotes:
 
 
 class _Members:
-    """The words of an element that a path through its members leads to; ``exact``: to all of them certainly."""
+    """The words of an element at the end of a path through its members; ``exact``: all of them are certain."""
 
     def __init__(self, element: Type, unit: int) -> None:
         self.unit = unit
         self.exact = True
         self.anywhere = False
-        #: Where the member may begin, and which words it has from there on.
+        #: The possible offsets of the member, and its words from there on.
         self.starts = [0]
         self.own: list[int] = []
         self.type = element
@@ -167,7 +168,7 @@ class _Members:
             self._narrow([item * self.type.element.size for item in items], self.type.element)
 
     def _narrow(self, offsets: list[int], kind: Type) -> None:
-        """On to a part of the member at one of some offsets in bytes."""
+        """A step to a part of the member at one of some offsets in bytes."""
         self.starts = [start + offset // self.unit for start in self.starts for offset in offsets]
         self.own = list(range(kind.size // self.unit))
         self.type = kind

@@ -1,8 +1,7 @@
-"""Races between the threads of a tile, judged by the compiler: proved absent, found, or unknown.
-
-A kernel is run for all threads of one tile at once (``lockstep``). *Proved* covers every access that any launch of
-the kernel can make inside bounds; *found* is certain wherever the code around both accesses is reached. Everything
-else is left to check mode.
+"""Races between the threads of a tile: the compiler proves that there are none, finds one, or does not know. The
+interpreter runs a kernel for all threads of one tile together. *Proved* covers every access that any launch of the
+kernel can make inside bounds; *found* is certain wherever the code around both accesses is reached. Everything else is
+left to check mode.
 
 C++ AMP's model: docs/conformance.md, section 12.
 """
@@ -31,10 +30,9 @@ _THREADS = 1 << 14
 
 @dataclass(frozen=True)
 class RaceVerdicts:
-    """What is known of races on each tile_static variable and each container that the kernel changes, by name.
-
-    In ``proved`` ones no two threads conflict, as long as no index is out of bounds; of ``unknown`` ones the compiler
-    cannot raise_race. ``advice``: barriers that order nothing.
+    """The known facts about races on each tile_static variable and each container that the kernel changes, by name. For
+    ``proved`` ones, no two threads conflict unless an index is out of bounds; ``unknown`` ones may have races.
+    ``advice``: barriers that order nothing.
     """
 
     proved: frozenset[str] = frozenset()
@@ -69,7 +67,7 @@ def judge_races(kernel: ir.Kernel, uniformity: Uniformity) -> RaceVerdicts:
 
 
 def _disjoint(kernel: ir.Kernel, run: Run, name: str) -> bool:
-    """Whether no two tiles, and no other parameter, get to one element of a container."""
+    """Whether no two tiles access the same element of a container, and no other parameter shares its memory."""
     buffer, kinds = kernel.buffer(name), access(kernel)
     sharing = [b.name for b in kernel.buffers if b.storage == buffer.storage]
     if not any(kinds[other].writes for other in sharing):
@@ -111,7 +109,7 @@ def _error(
 
 
 def _element(made: SharedAccess, thread: int) -> str:
-    """The element in a message: its index where that is known."""
+    """The element in a message, with its index if that is known."""
     name = made.root[1]
     numbers = []
     for index in made.index:
@@ -129,12 +127,12 @@ def _thread(kernel: ir.Kernel, number: int) -> str:
 
 
 def _parting(later: SharedAccess, earlier: SharedAccess) -> tuple[Step, Step] | None:
-    """The first steps in which the ways to two accesses differ, unless one is a part of the other."""
+    """The first steps in which the paths to two accesses differ, unless one path is a part of the other."""
     return next((steps for steps in zip(later.path, earlier.path, strict=False) if steps[0] != steps[1]), None)
 
 
 def _in_next_iteration(later: SharedAccess, earlier: SharedAccess) -> bool:
-    """Whether the later access is of another iteration of one loop."""
+    """Whether the later access is in another iteration of the same loop."""
     parting = _parting(later, earlier)
     return parting is not None and parting[0][0] is parting[1][0]
 
@@ -142,7 +140,7 @@ def _in_next_iteration(later: SharedAccess, earlier: SharedAccess) -> bool:
 def _ordering(
     kernel: ir.Kernel, uniformity: Uniformity, later: SharedAccess, earlier: SharedAccess, disjoint: bool
 ) -> str:
-    """Where which barrier belongs."""
+    """Which barrier to insert, and where."""
     space = later.root[0]
     fence = f"wait_with_{space}_memory_fence()"
     common = itertools.takewhile(lambda steps: steps[0] == steps[1], zip(later.path, earlier.path, strict=False))
@@ -190,13 +188,13 @@ def _side(parent: ir.If, statement: ir.Stmt) -> bool:
 
 
 def _advice(kernel: ir.Kernel, run: Run) -> list[RaceFinding]:
-    """The barriers that no access before them and none after them needs, on any way through the kernel."""
+    """The barriers that no access before them and none after them needs, on any path through the kernel."""
     if kernel.tile is None:
         return []
     found = []
     row = MESSAGES["VKA640"]
     for key, (statement, frame) in run.visited.items():
-        # A barrier of a function may be needed by another call, in this kernel or another one.
+        # Another call, in this kernel or another one, may need a barrier of a function.
         if key in run.useful or frame.call is not None:
             continue
         fence = statement.fence

@@ -1,4 +1,4 @@
-"""What holds at the point that the interpreter has come to, and what the run has found so far."""
+"""The state of the interpreter at a program point, and the findings of the run so far."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import memory_unit
 from vkamp.ir.types import BOOL, INT32, Array, Scalar, Type
 
-#: Steps of work before the analysis gives up.
+#: The number of steps after which the analysis gives up.
 LIMIT = 4_000
-#: The types whose values are followed.
+#: The types whose values are tracked.
 TRACKED: frozenset[Type] = frozenset({BOOL, INT32, Scalar("uint32", "uint", 32)})
 
 Guards = frozenset[tuple[int, bool]]
@@ -39,11 +39,9 @@ class RaceFound(Exception):  # noqa: N818 -- how a result comes out of nested ca
 
 @dataclass
 class PathState:
-    """What holds at a program point, in the function that is run.
-
-    ``may`` and ``must``: the threads that can be, and that certainly are here when ``guards`` hold and the code
-    around is reached. The pending accesses are one object for threads that part, copied where ways exclude
-    each other.
+    """The state at a program point in the running function. ``may`` and ``must``: the threads that can be here, and
+    those that certainly are, if ``guards`` hold and the enclosing code is reached. Threads on different branches share
+    the object of pending accesses; it is copied for paths that exclude each other.
     """
 
     env: dict[str, Value]
@@ -51,17 +49,17 @@ class PathState:
     must: Mask
     guards: Guards
     pending: AccessSet
-    #: Whether each thread is here only because of a value in tile_static memory.
+    #: Whether a value in tile_static memory decides that a thread is here.
     chosen: bool = False
     live: bool = True
 
     def fork(self, may: Mask, must: Mask, guards: Guards, *, alone: bool = False, chosen: bool = False) -> PathState:
-        """A way that some threads take, or (``alone``) that excludes the others."""
+        """A path that some threads take, or (``alone``) that excludes the other paths."""
         pending = self.pending.copy() if alone else self.pending
         return PathState(dict(self.env), may, must, guards, pending, self.chosen or chosen)
 
 
-#: What a condition splits a state into: threads that may and must be there, and the guards; ``None``: nobody.
+#: The two states after a condition: the threads that may and must be there, and the guards; ``None``: no thread.
 Branch = tuple[Mask, Mask, Guards] | None
 
 
@@ -78,7 +76,7 @@ class CallFrame:
 
 
 class Run:
-    """One run over a kernel: where it is, and what it found.
+    """One run over a kernel: its position and its findings.
 
     ``unknown``, ``found``, ``useful``, ``opened``, ``visited`` and ``partitions`` are results.
     """
@@ -92,7 +90,7 @@ class Run:
         #: An untiled kernel counts as one with tiles of one thread.
         self.tile = kernel.tile or (1,) * kernel.rank
         self.threads = math.prod(self.tile)
-        #: The local index of each thread, per dimension; of an untiled kernel nobody asks.
+        #: The local index of each thread, per dimension; unused for an untiled kernel.
         self.locals = [line.reshape(-1).astype(np.int64) for line in np.indices(kernel.tile or ())]
         self.everyone: Mask = np.ones(self.threads, np.bool_)
         self.nobody: Mask = np.zeros(self.threads, np.bool_)
@@ -108,9 +106,9 @@ class Run:
         self.trials = 0
         self.useful: set[int] = set()
         fences = [s.fence for s in kernel.statements() if isinstance(s, ir.Barrier)]
-        #: Whether there are fences without a wait: then every wait may be one half of another.
+        #: Whether there are fences that do not wait: then a fence and a wait may order memory together.
         self.split_waits = any(not fence.waits for fence in fences)
-        #: Memory that only waits order, not a fence and a wait together: races on it can be certain.
+        #: Memory that only waits order, not a fence together with a wait: races on it can be certain.
         self.certain_spaces: set[Space] = set()
         if kernel.tile is not None:
             disjoint = [f for f in fences if not f.waits]
@@ -125,26 +123,26 @@ class Run:
             assert isinstance(variable.type, Array)
             self.shapes[variable.name] = variable.type
         self.partitions = {name: TilePartition(len(self.tile)) for name in self.facts.changed}
-        #: Barriers that some access comes before.
+        #: Barriers after some access.
         self.opened: set[int] = set()
         self.visited: dict[int, tuple[ir.Barrier, CallFrame]] = {}
 
     def spend(self) -> None:
-        """One more statement; there is an end to it."""
+        """Counts a statement; ends the analysis at the limit."""
         self.steps += 1
         if self.steps > LIMIT:
             raise OutOfBudget
 
     @contextmanager
     def at(self, statement: ir.Stmt, iteration: int = 0) -> Iterator[None]:
-        """Inside a statement, in an iteration if it is a loop."""
+        """The context of a statement, and of an iteration if it is a loop."""
         outer = self.path
         self.path = (*outer, (statement, iteration))
         yield
         self.path = outer
 
     def lost(self, kind: Type) -> Value:
-        """Some value that is the same for all threads."""
+        """An unknown value that is the same for all threads."""
         symbol = self.symbols.fresh()
         return LanePredicate(True, False, (symbol, True)) if kind == BOOL else AffineValue(0, 0, 0, ((symbol, 1),))
 
@@ -153,7 +151,7 @@ class Run:
         return self.kernel.tile is not None and (self.frame.function.name, name) not in self.uniformity.variables
 
     def split(self, truth: LanePredicate, *, uniform: bool) -> tuple[Branch, Branch]:
-        """The ways on which a condition holds and fails."""
+        """The paths on which a condition is true and false."""
         state = self.state
         here: Branch = (state.may, state.must, state.guards)
         if truth.known:
@@ -187,7 +185,7 @@ class Run:
         state.may, state.must, state.guards = before
 
     def blend(self, first: Value, mine: Mask, second: Value, others: Mask, *, together: bool) -> Value:
-        """A value where two ways meet; ``together``: all threads took the same one."""
+        """A value where two paths join; ``together``: all threads took the same path."""
         if same(first, second):
             return first
         if isinstance(first, AffineValue) and isinstance(second, AffineValue):
@@ -205,12 +203,12 @@ class Run:
         return None
 
     def raise_race(self) -> None:
-        """End with the first conflict, unless a loop's body is only tried."""
+        """Ends the run at the first conflict, except in a trial run of a loop's body."""
         if self.found and not self.trials:
             raise RaceFound(self.found[0])
 
     def root_of(self, variable: ir.Variable) -> Root | None:
-        """The shared memory that an array is, if it is any."""
+        """The shared memory of an array; None if it is not shared."""
         if variable.storage == "tile_static":
             return "tile_static", variable.name
         return self.frame.arrays.get(variable.name) if variable.storage == "parameter" else None

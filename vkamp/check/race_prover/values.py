@@ -1,4 +1,4 @@
-"""Values of expressions for all threads of a tile at once; every access to shared memory on the way is noted."""
+"""Values of expressions for all threads of a tile together; records every access to shared memory."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from vkamp.ir.types import BOOL, Array, Scalar
 
 
 class Values:
-    """Evaluates expressions where the run is; loads are noted in ``accesses``."""
+    """Evaluates expressions at the current point of the run; records loads in ``accesses``."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.accesses = AccessNotes(run, self.number)
 
     def value(self, expr: ir.Expr) -> Value:
-        """The value; its accesses are noted."""
+        """The value; records its accesses."""
         if expr.type not in TRACKED and self.run.facts.touches_no_shared_memory(expr) and not isinstance(expr, ir.Load):
             return None
         if type(expr) in _HANDLERS:
@@ -125,7 +125,7 @@ class Values:
         if self.run.facts.touches_no_shared_memory(expr.right):
             right = self.truth(expr.right)
         else:
-            # The right side runs only where the left one has not decided.
+            # The right side runs only if the left side does not decide the result.
             holds, fails = self.run.split(left, uniform=False)
             way = holds if expr.op == "and" else fails
             if way is None:
@@ -185,11 +185,11 @@ class Values:
         return DATA if self.run.facts.in_tile_static(place) else None
 
     def is_data(self, expr: ir.Expr) -> bool:
-        """Whether a value in tile_static memory decides the value, and otherwise only what is known."""
+        """Whether a value in tile_static memory decides the value, together with known values only."""
         return self._source(expr) == "data"
 
     def _source(self, expr: ir.Expr) -> Literal["data", "known"] | None:
-        """Where a value comes from; ``None``: from elsewhere, too."""
+        """The sources of a value; ``None``: there are others, too."""
         if isinstance(expr, ir.Const):
             return "known"
         if isinstance(expr, ir.Load):

@@ -1,5 +1,4 @@
-"""The direct engine: Vulkan by its own C functions, through the package ``vulkan``.
-
-It does what Kompute can't: device features, barriers between dependent dispatches instead of waits for them, reused
-fences, memory in large blocks, and copies of parts of buffers.
+"""The direct engine: calls Vulkan's C functions through the package ``vulkan``. In contrast to Kompute it enables
+device features, records barriers between dependent dispatches instead of waiting for them, reuses fences, allocates
+memory in large blocks, and copies parts of buffers.
 """

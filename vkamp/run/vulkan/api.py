@@ -1,7 +1,7 @@
 """Vulkan's functions for one logical device: instance, device, queues, and results as exceptions.
 
-The package ``vulkan`` gives the declarations (cffi). It keeps nothing alive through a pointer, so every struct that
-another points to is held in a variable until the call is over. Calls give up the interpreter's lock.
+The package ``vulkan`` provides the declarations (cffi). A pointer keeps nothing alive, so every struct that another
+points to is stored in a variable until the call returns. Calls release the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
 
-#: The newest version of Vulkan that is asked for.
+#: The newest version of Vulkan that is requested.
 NEWEST = (1, 3, 0)
 #: VK_ERROR_DEVICE_LOST
 LOST = -4
@@ -26,7 +26,7 @@ _HOST_MEMORY = "VK_EXT_external_memory_host"
 
 
 class VulkanError(Exception):
-    """A Vulkan function's result that is an error."""
+    """An error that a Vulkan function returned."""
 
     def __init__(self, function: str, code: int, name: str) -> None:
         super().__init__(f"{function} gave {name}")
@@ -53,19 +53,27 @@ def _error_names(vk: Any) -> dict[int, str]:
 def computing_family(flags: Sequence[int]) -> int | None:
     """Which of the queue families, by their ``VkQueueFlags``, to compute with; None if there is none.
 
-    One without graphics comes first: a launch takes 3 us less on NVIDIA's, and does not wait for what a desktop draws.
-    Each family that computes can copy, too.
+    A family without graphics is preferred: a launch takes 3 us less on NVIDIA's, and does not wait for the desktop's
+    drawing. Each family that computes can also copy.
     """
     graphics, compute = 1, 2
     families = [number for number, each in enumerate(flags) if each & compute]
     return next((number for number in families if not flags[number] & graphics), families[0] if families else None)
 
 
+def copying_family(flags: Sequence[int]) -> int | None:
+    """Which of the queue families, by their ``VkQueueFlags``, can only copy; None if there is none."""
+    graphics, compute, transfer = 1, 2, 4
+    return next((n for n, each in enumerate(flags) if each & transfer and not each & (graphics | compute)), None)
+
+
 class Api:
     """An instance, and a logical device of it with its functions as attributes without ``vk``.
 
-    ``family``, ``queues``: the queue family, and the queues of it. ``has_budget``: the device can say what memory is
-    left. ``host_alignment``: the host's memory can be the device's from multiples of so many bytes on; 0 if it can't.
+    ``family``, ``queues``: the queue family, and the queues of it. ``copy_family``, ``copy_queues``: the same for
+    queues that can only copy, one for each direction if there are two. ``has_budget``: the device reports how much
+    memory is free. ``host_alignment``: host memory at multiples of this many bytes can be imported; 0 if the device
+    cannot import it.
     """
 
     def __init__(self, info: DeviceInfo) -> None:
@@ -84,14 +92,17 @@ class Api:
             self.has_budget = "VK_EXT_memory_budget" in extensions
             self.features = FeatureChain(self.vk, self.physical, version, extensions)
             if info.kind != "cpu":
-                # Elsewhere each access may cost more for it, and no address is the host's.
+                # On other devices each access could take longer, and out-of-bounds accesses do not reach the host's
+                # memory.
                 self.features.head.features.robustBufferAccess = 0
             self.properties = self.ffi.new("VkPhysicalDeviceProperties*")
             self.vk.lib.vkGetPhysicalDeviceProperties(self.physical, self.properties)
             self.host_alignment = self._host_alignment(version, extensions, info)
             self.family, count = self._choose_family()
-            self.device = self._create_device(extensions, count)
-            self.queues = [self.handle("VkQueue", self.GetDeviceQueue, self.family, i) for i in range(count)]
+            self.copy_family, copy_count = self._choose_copy_family()
+            self.device = self._create_device(extensions, count, copy_count)
+            self.queues = self._queues(self.family, count)
+            self.copy_queues = [] if self.copy_family is None else self._queues(self.copy_family, copy_count)
 
     def __getattr__(self, name: str) -> Any:
         """A function of the device by its name without ``vk``; it becomes an attribute at its first use."""
@@ -111,7 +122,7 @@ class Api:
             raise
 
     def _find(self, info: DeviceInfo) -> Any:
-        """The physical device that discovery called ``info``."""
+        """The physical device that discovery described by ``info``."""
         handles, result = devices.physical_devices(self.vk, self.instance)
         self.check("vkEnumeratePhysicalDevices", result)
         properties = self.ffi.new("VkPhysicalDeviceProperties*")
@@ -126,15 +137,25 @@ class Api:
         return min(same, key=lambda row: row[:2])[2]
 
     def _choose_family(self) -> tuple[int, int]:
-        """The family of the queues: its number, and how many queues to make."""
+        """The family of the queues: its number, and how many queues to create."""
         rows = devices.queue_families(self.vk, self.physical)
         number = computing_family([row.queueFlags for row in rows])
         if number is None:
             raise AmpError("the device has no compute queue")
         return number, min(rows[number].queueCount, _QUEUES)
 
+    def _choose_copy_family(self) -> tuple[int | None, int]:
+        """The family of the queues that can only copy, and how many queues to create."""
+        rows = devices.queue_families(self.vk, self.physical)
+        number = copying_family([row.queueFlags for row in rows])
+        return number, 0 if number is None else min(rows[number].queueCount, 2)
+
+    def _queues(self, family: int, count: int) -> list[Any]:
+        return [self.handle("VkQueue", self.GetDeviceQueue, family, number) for number in range(count)]
+
     def _host_alignment(self, version: tuple[int, int, int], extensions: frozenset[str], info: DeviceInfo) -> int:
-        """What the host's memory must begin and end at multiples of to be made the device's; 0 if it can't be."""
+        """The alignment of the beginning and end of host memory that the device can import; 0 if it cannot import
+        any."""
         if _HOST_MEMORY not in extensions or version < (1, 1, 0):
             return 0
         vk, usage = self.vk, self.struct("VkPhysicalDeviceExternalBufferInfo")
@@ -160,27 +181,31 @@ class Api:
             vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
             | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
             | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+            | vk.VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT
         )
 
-    def _create_device(self, extensions: frozenset[str], queues: int) -> Any:
+    def _create_device(self, extensions: frozenset[str], count: int, copy_count: int) -> Any:
         ffi, vk = self.ffi, self.vk
         names = [n for n in self.features.extensions if n in extensions]
         if self.has_budget:
             names.append("VK_EXT_memory_budget")
         if self.host_alignment:
             names.append(_HOST_MEMORY)
-        if "VK_KHR_portability_subset" in extensions:  # has to be enabled where it is
+        if "VK_KHR_portability_subset" in extensions:  # must be enabled where it exists
             names.append("VK_KHR_portability_subset")
         texts = [ffi.new("char[]", name.encode()) for name in names]
         texts_array = ffi.new("char*[]", texts)
-        priorities = ffi.new("float[]", [1.0] * queues)
-        queue = struct(vk, "VkDeviceQueueCreateInfo")
-        queue.queueFamilyIndex = self.family
-        queue.queueCount = queues
-        queue.pQueuePriorities = priorities
+        families = [(self.family, count)] + ([] if self.copy_family is None else [(self.copy_family, copy_count)])
+        priorities = ffi.new("float[]", [1.0] * max(count, copy_count))
+        queues = ffi.new("VkDeviceQueueCreateInfo[]", len(families))
+        for queue, (family, wanted) in zip(queues, families, strict=True):
+            queue.sType = vk.VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO
+            queue.queueFamilyIndex = family
+            queue.queueCount = wanted
+            queue.pQueuePriorities = priorities
         create = struct(vk, "VkDeviceCreateInfo")
-        create.queueCreateInfoCount = 1
-        create.pQueueCreateInfos = queue
+        create.queueCreateInfoCount = len(families)
+        create.pQueueCreateInfos = queues
         create.enabledExtensionCount = len(names)
         create.ppEnabledExtensionNames = texts_array
         create.pNext = ffi.cast("void*", self.features.head)
@@ -201,7 +226,7 @@ class Api:
         return struct(self.vk, name)
 
     def handle(self, kind: str, function: Any, *arguments: Any) -> Any:
-        """What a function of the device stores through its last argument."""
+        """The value that a function of the device stores through its last argument."""
         made = self.ffi.new(f"{kind}*")
         result = function(self.device, *arguments, made)
         if result is not None:
@@ -209,7 +234,7 @@ class Api:
         return made[0]
 
     def create(self, kind: str, create_info: Any) -> Any:
-        """A new object by its create info."""
+        """Creates an object from its create info."""
         function = getattr(self, f"Create{kind.removeprefix('Vk')}")
         return self.handle(kind, function, create_info, self.null)
 

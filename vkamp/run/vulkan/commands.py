@@ -1,4 +1,4 @@
-"""Work as commands: dispatches and copies, and the barriers between those whose order matters."""
+"""Work as commands: dispatches, copies, and the barriers between those whose order matters."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from vkamp.run.vulkan.memory import MemorySlot
 from vkamp.run.vulkan.pipelines import DescriptorSet, VulkanProgram
 from vkamp.run.work import BoundDispatch
 
-#: Regions that one copy command takes at a time.
+#: The maximum number of regions of one copy command.
 _REGIONS = 1 << 16
-#: A launch that uses more bytes is submitted by itself.
+_new = object.__new__
+#: A launch that uses more bytes does not wait for many others before it is submitted.
 _HEAVY = 256 << 20
 
 
 class DispatchWork(BoundDispatch[VulkanProgram, MemorySlot]):
-    """A dispatch with its descriptor set. ``number`` is its own if it may be enqueued more than once."""
+    """A dispatch with its descriptor set. ``number`` is unique if it may be enqueued more than once."""
 
     __slots__ = ("is_heavy", "number", "sets")
 
@@ -45,24 +46,39 @@ class DispatchWork(BoundDispatch[VulkanProgram, MemorySlot]):
 
     @property
     def is_short(self) -> bool:
-        """Whether it is known to take less time than work may wait for more."""
+        """Whether it is known to take less time than the time for which work may wait for more work."""
         rate = self.program.seconds_per_tile
-        return rate is not None and rate * self.tiles < PAUSE
+        return rate is not None and self.dispatch.sizes is None and rate * self.tiles < PAUSE
 
     def took(self, seconds: float, *, at_most: bool) -> None:
-        """Records how long it ran by itself; ``at_most``: it may have ended earlier than that."""
+        """Records how long it ran alone; ``at_most``: the duration is an upper bound."""
+        if self.dispatch.sizes is not None:
+            return
         rate, known = seconds / self.tiles, self.program.seconds_per_tile
         self.program.seconds_per_tile = min(rate, known) if at_most and known is not None else rate
 
-    def _again(self) -> DispatchWork:
-        made = super()._again()
-        made.is_heavy, made.sets, made.number = self.is_heavy, self.sets, 0
+    def pushing(self, push: bytes) -> DispatchWork:
+        # As in the base class, but without calls, since programs enqueue it repeatedly.
+        made = _new(DispatchWork)
+        made.dispatch = self.dispatch
+        made.push = push
+        made.program = self.program
+        made.slots = self.slots
+        made.access = self.access
+        made.tiles = self.tiles
+        made.enqueued = 0.0
+        made.is_heavy = self.is_heavy
+        made.sets = self.sets
+        made.number = 0
         return made
+
+    def _again(self) -> DispatchWork:
+        return self.pushing(self.push)
 
 
 class CopyWork:
     """A copy between two buffers, which it keeps alive. ``regions``: rows of the positions in source and target, and
-    the size, all in bytes. Not ``by_parts``: it counts as one of the whole buffers.
+    the size, all in bytes. Without ``by_parts``, it counts as an access to the whole buffers.
     """
 
     __slots__ = ("access", "buffers", "nbytes", "regions", "slots")
@@ -84,12 +100,12 @@ class CopyWork:
 
     @property
     def is_readback(self) -> bool:
-        """Whether it is for the host to read."""
+        """Whether the host reads the target."""
         return self.slots[1].block.kind in ("readback", "host")
 
 
 def _bounds(starts: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> Regions:
-    """The whole words from the first to the last of some ranges."""
+    """The whole words from the first to the last byte of some ranges."""
     start, stop = int(starts.min()) // 4 * 4, -(-int((starts + sizes).max()) // 4) * 4
     return (Footprint(start, stop, 0, stop - start),)
 
@@ -98,14 +114,14 @@ Work = DispatchWork | CopyWork
 
 
 class Hazards(NamedTuple):
-    """What was accessed since the last barrier, by which stages of the pipeline."""
+    """What has been accessed since the last barrier, and by which stages of the pipeline."""
 
     access: Access = NOTHING
     computes: bool = False
     copies: bool = False
 
     def and_then(self, access: Access, computes: bool, copies: bool) -> Hazards:
-        """With more accesses."""
+        """These hazards with more accesses."""
         access = access if self.access is NOTHING else joint([self.access, access])
         return Hazards(access, self.computes or computes, self.copies or copies)
 
@@ -120,9 +136,9 @@ def joint_access(work: Sequence[Work]) -> Access:
 class CommandRecorder:
     """Writes work into command buffers.
 
-    Everything that is independent runs side by side; a barrier is recorded only before work that touches what was
-    written, or writes what was touched, since the last one. A queue runs its command buffers in order, so that this
-    holds across them, too: the caller keeps the :class:`Hazards`.
+    Independent work runs concurrently: a barrier is recorded only before work that accesses what was written since the
+    last barrier, or writes what was accessed since then. A queue runs its command buffers in order, so the rule also
+    holds across them; the caller stores the :class:`Hazards`.
     """
 
     def __init__(self, api: Api) -> None:
@@ -137,6 +153,7 @@ class CommandRecorder:
             for computes in (False, True)
             for copies in (False, True)
         }
+        self._to_sizes = self._memory_barrier(True, False, vk.VK_ACCESS_INDIRECT_COMMAND_READ_BIT)
         self._to_host = self._memory_barrier(True, True, vk.VK_ACCESS_HOST_READ_BIT)
 
     def _memory_barrier(self, computes: bool, copies: bool, access: int) -> Any:
@@ -148,10 +165,8 @@ class CommandRecorder:
     def record(
         self, commands: Any, work: Sequence[Work], hazards: Hazards, stamp: Stamps | None
     ) -> tuple[Hazards, int]:
-        """Records ``work`` so that its effect is that of its order; the hazards after it, and how many barriers it
-        took.
-
-        With ``stamp``, dispatches don't overlap, and each is between two timestamps.
+        """Records ``work`` so that it has the effect of running in order. Returns the hazards after it, and the number
+        of barriers. With ``stamp``, dispatches do not overlap, and each is between two timestamps.
         """
         bound = _Bound()
         barriers = 0
@@ -181,7 +196,7 @@ class CommandRecorder:
         )
 
     def show_to_host(self, commands: Any) -> None:
-        """Makes what was written visible to the host, when it has waited for the fence."""
+        """Makes what was written visible to the host after it has waited for the fence."""
         before = self._stages[0] | self._stages[1]
         host = self._api.vk.VK_PIPELINE_STAGE_HOST_BIT
         null = self._api.null
@@ -203,7 +218,7 @@ class CommandRecorder:
             api.CmdBindPipeline(commands, self._compute, program.pipeline)
             bound.program = program
         if layout is not bound.layout:
-            # Sets and push constants of another layout may not hold for this one.
+            # Sets and push constants of another layout may be invalid for this one.
             bound.layout, bound.sets, bound.push = layout, None, None
         if work.sets is not None and work.sets is not bound.sets:
             api.CmdBindDescriptorSets(commands, self._compute, layout.handle, 0, 1, work.sets.handles, 0, api.null)
@@ -214,13 +229,23 @@ class CommandRecorder:
             bound.push = push
         if stamp is not None:
             stamp.write(commands, work)
-        api.CmdDispatch(commands, *work.dispatch.groups)
+        if work.dispatch.sizes is None:
+            api.CmdDispatch(commands, *work.dispatch.groups)
+        else:
+            self._dispatch_sized(commands, work.slots[-1])
         if stamp is not None:
             stamp.write(commands)
 
+    def _dispatch_sized(self, commands: Any, sizes: MemorySlot) -> None:
+        """A dispatch with a grid in memory, which no other barrier makes visible to the stage that reads it."""
+        api, vk = self._api, self._api.vk
+        stages = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, vk.VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT
+        api.CmdPipelineBarrier(commands, *stages, 0, 1, self._to_sizes, 0, api.null, 0, api.null)
+        api.CmdDispatchIndirect(commands, sizes.block.buffer, sizes.offset)
+
 
 class _Bound:
-    """What a command buffer has bound."""
+    """What is bound in a command buffer."""
 
     __slots__ = ("layout", "program", "push", "sets")
 
@@ -241,7 +266,7 @@ class Stamps:
         self.work: list[DispatchWork] = []
 
     def write(self, commands: Any, work: DispatchWork | None = None) -> None:
-        """The time when everything before is done; with ``work``, it is the one that begins now."""
+        """Writes a timestamp when everything before has ended; ``work``: the work that begins now."""
         if work is not None:
             self.work.append(work)
         stage = self._api.vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT

@@ -17,6 +17,7 @@ from vkamp.run.device import POOL_CAPACITY, BaseDevice
 from vkamp.run.engine import DeviceInfo, Statistics
 from vkamp.run.pool import Pool
 from vkamp.run.vulkan.api import Api, VulkanError
+from vkamp.run.vulkan.direct_copies import DirectCopies
 from vkamp.run.vulkan.frames import Frames
 from vkamp.run.vulkan.memory import BlockMemory, Kind, MemorySlot
 from vkamp.run.vulkan.pipelines import DescriptorSets, Layouts, Pipelines, VulkanProgram
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
 
 
-#: Bytes that are kept for transfers: to make such memory takes longer than to fill it.
+#: Bytes of transfer memory that are kept, since allocating such memory takes longer than filling it.
 _STAGING = 256 << 20
-#: Seconds that threads get, at the end of the process, to leave a wait that is over.
+#: Seconds in which threads must leave a wait that has ended, at the end of the process.
 _LEAVING = 5.0
 
 
@@ -51,27 +52,33 @@ class VulkanDevice(BaseDevice[MemorySlot]):
             self.memory = BlockMemory(self.api, info)
             self.layouts = Layouts(self.api)
             self.pipelines = Pipelines(self.api, info, self.layouts)
+            #: Transfers between numpy's memory and the device's memory; None where the two are the same or direct
+            #: copies are impossible.
+            can_copy = staged and self.api.host_alignment and self.api.copy_queues
+            self.direct_copies = DirectCopies(self) if can_copy else None
         except BaseException:
             self.api.close()
             raise
-        self.pool = Pool(min(POOL_CAPACITY, self.memory.capacity(self.kind) // 4))
+        capacity = self.memory.capacity(self.kind)
+        # A GPU takes 50 ms to allocate a gigabyte. The host's memory is scarcer.
+        self.pool = Pool(capacity // 4 if staged else min(POOL_CAPACITY, capacity // 4))
         self._staging: Pool[MemorySlot] = Pool(_STAGING)
-        #: The host's memory is given up at once.
+        #: The host's memory is freed immediately.
         self._imports: Pool[MemorySlot] = Pool(0)
         self.sets = DescriptorSets(self.api, self.layouts)
-        #: Queues with submitted work; what holds them until it is over.
+        #: Queues with submitted work; this set keeps them alive until the work has ended.
         self.busy: dict[int, VulkanQueue] = {}
         self._relays: dict[VulkanDevice, Relay | None] = {}
         self._relays_lock = threading.Lock()
         self._frames: list[Frames] = []
         self._spare_frames: list[Frames] = []
-        #: Threads that use memory that the host sees without the device's lock: it must not be freed until they have
-        #: left.
+        #: Threads that use host-visible memory without the device's lock. The memory must not be freed before they have
+        #: finished.
         self._visitors = 0
 
     @property
     def budget(self) -> Any:
-        """What the heaps hold of ours."""
+        """The bytes that this device has allocated from each heap."""
         return self.memory.budget
 
     def failed(self, error: VulkanError) -> Exception:
@@ -97,7 +104,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
             self.memory.free(empty)
 
     def lend(self, memory: NDArray[np.uint8], statistics: Statistics) -> MemorySlot | None:
-        """The host's memory itself as memory of the device; None where it can't be."""
+        """The host's memory as memory of the device; None if the device cannot import it."""
         if self.staged:
             return None
         self.collect()
@@ -107,7 +114,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         return slot
 
     def relay_to(self, other: VulkanDevice) -> Relay | None:
-        """What copies to another device go through; None if there is no memory that both take."""
+        """The relay for copies to another device; None if there is no memory that both can import."""
         if not (self.api.host_alignment and other.api.host_alignment):
             return None
         with self._relays_lock:
@@ -117,7 +124,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
             return found
 
     def tidy(self) -> None:
-        """Frees what is no longer used."""
+        """Frees unused objects."""
         with self.lock:
             if self.is_usable:
                 self.collect()
@@ -136,7 +143,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
     # -- programs
 
     def program(self, executable: Executable) -> VulkanProgram:
-        """The checked program of ``executable``; the driver compiles it when it is launched."""
+        """The checked program of ``executable``; the driver compiles it at its first launch."""
         program = self.pipelines.get(executable.key)
         if program is None:
             program = VulkanProgram(self, executable)
@@ -146,7 +153,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
     # -- queues
 
     def take_frames(self) -> Frames:
-        """Command buffers and fences for one queue, and which of the device's queues it is to use."""
+        """Command buffers and fences for one queue, and the queue of the device that it uses."""
         if self._spare_frames:
             return self._spare_frames.pop()
         made = Frames(self.api, self.api.queues[len(self._frames) % len(self.api.queues)])
@@ -154,8 +161,8 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         return made
 
     def give_back_frames(self, frames: Frames) -> None:
-        """Returns the frames of a queue that is gone; called from finalizers. None of them runs: running work holds its
-        queue.
+        """Takes back the frames of a queue that no longer exists; called from finalizers. None of them is running,
+        since running work references its queue.
         """
         self._spare_frames.append(frames)
 
@@ -164,14 +171,21 @@ class VulkanDevice(BaseDevice[MemorySlot]):
             queue.settle_running()
 
     def collect(self) -> None:
-        """Puts into the pool what was returned, that of work included which ended unnoticed."""
+        """Puts returned memory into the pool, also that of work whose end was not noticed yet."""
         for queue in list(self.busy.values()):
             queue.retire()
+        if self.direct_copies is not None:
+            self.direct_copies.arrays.collect()
         super().collect()
+
+    @property
+    def has_visitors(self) -> bool:
+        """Whether a thread may use host-visible memory without the device's lock."""
+        return self._visitors > 0
 
     @contextmanager
     def visit(self) -> Iterator[None]:
-        """While it lasts, this thread may use memory that the host sees without the device's lock."""
+        """In this context the thread may use host-visible memory without the device's lock."""
         with self.lock:
             self.check()
             self._visitors += 1
@@ -182,10 +196,9 @@ class VulkanDevice(BaseDevice[MemorySlot]):
                 self._visitors -= 1
 
     def _is_left_by_threads(self) -> bool:
-        """Lets the threads leave that wait for a fence, or use memory: neither may be destroyed while one does.
-
-        All work is over, so they only have to be scheduled. False if some are not in time: then nothing is destroyed,
-        and the end of the process frees it.
+        """Waits for the threads that wait for a fence or use memory, since neither may be destroyed before. All work
+        has ended, so they only have to be scheduled. False if some take too long: then nothing is destroyed, and the
+        end of the process frees everything.
         """
         deadline = time.monotonic() + _LEAVING
         while self._visitors or any(frames.has_waiters for frames in self._frames):
@@ -211,6 +224,8 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         with self.lock:
             for frames in self._frames:
                 frames.destroy()
+            if self.direct_copies is not None:
+                self.direct_copies.destroy()
             self.pipelines.destroy()
             self.sets.destroy()
             self.layouts.destroy()

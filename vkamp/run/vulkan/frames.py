@@ -10,14 +10,14 @@ from typing import Any
 
 from vkamp.run.vulkan.api import LOST, Api
 
-#: A wait inside Vulkan lasts at most so long at a time (ns), so that Ctrl-C is noticed.
+#: The maximum duration of a wait inside Vulkan (ns), so that Ctrl-C is noticed.
 _SLICE = 50_000_000
 _TIMEOUT = 2
 
 
 class Commands:
-    """A command buffer that is recorded once and submitted many times: ``alone``, or ``behind`` a barrier for all that
-    came before (the arguments of vkQueueSubmit).
+    """A command buffer that is recorded once and submitted many times: ``alone``, or ``behind`` a barrier after all
+    earlier work (both are arguments of vkQueueSubmit).
     """
 
     __slots__ = ("__weakref__", "alone", "behind", "handle")
@@ -35,7 +35,7 @@ class CommandFrame:
 
     def __init__(self, commands: Any, fences: Any, submit: Any) -> None:
         self.commands = commands
-        #: What submits its own command buffer.
+        #: The arguments that submit its command buffer.
         self.own = submit
         self.fence = fences[0]
         #: An array of the fence.
@@ -46,13 +46,14 @@ class CommandFrame:
         self.results: list[int] = []
         #: Whether its fence was seen to be signalled.
         self.is_over = False
-        #: Threads that wait for the fence without the device's lock: it must not be reset until they have left.
+        #: Threads that wait for the fence without the device's lock. The fence must not be reset before they have
+        #: finished.
         self.waiters = 0
         self.queries: Any = None
 
 
 class Frames:
-    """The frames of one queue. ``queue`` is Vulkan's."""
+    """The frames of one queue. ``queue`` is the Vulkan queue."""
 
     def __init__(self, api: Api, queue: Any) -> None:
         self._api = api
@@ -79,13 +80,15 @@ class Frames:
         return frame
 
     def again(self, commands: Commands, *, behind: bool) -> CommandFrame:
-        """A frame that submits recorded commands; with ``behind`` everything before is over and visible to them."""
+        """A frame that submits recorded commands; with ``behind``, everything before has ended and is visible to
+        them."""
         frame = self._take()
         frame.submit = commands.behind if behind else commands.alone
         return frame
 
     def record(self) -> Commands:
-        """Commands that record, until :meth:`finish`. They must not be given up before their submissions are over."""
+        """Commands in the recording state, until :meth:`finish`. They must be kept until their submissions have
+        ended."""
         api = self._api
         if self._barrier is None:
             self._barrier = self._make_barrier()
@@ -100,7 +103,7 @@ class Frames:
         weakref.finalize(commands, self._spare_commands.append, commands.handle).atexit = False
 
     def _make_barrier(self) -> Any:
-        """A command buffer with a barrier between all that came before and all that follows."""
+        """A command buffer with a barrier between everything before and everything after it."""
         api, vk = self._api, self._api.vk
         handle = self._allocate()[0]
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(handle, self._begin_again))
@@ -129,7 +132,7 @@ class Frames:
         frame.is_over = False
 
     def prepare(self) -> None:
-        """Resets the frame that is taken next, while the host has to wait."""
+        """Resets the next frame while the host waits anyway."""
         if not self._spare:
             self._spare.append(self._make())
         elif self._spare[0].results and not self._spare[0].waiters:
@@ -167,15 +170,15 @@ class Frames:
         return frame
 
     def submit(self, frame: CommandFrame) -> None:
-        """Hands a recorded frame to the device; does nothing the second time."""
+        """Submits a recorded frame; does nothing the second time."""
         if not frame.results:
-            # No place for a KeyboardInterrupt between the call and the note that it was made.
+            # A KeyboardInterrupt cannot come between the call and the record of it.
             frame.results.extend(
                 map(self._api.QueueSubmit, (self.queue,), (1,), (frame.submit[0],), (frame.fence,)),
             )
         result = frame.results[0]
         if result < 0 and result != LOST:
-            frame.results = []  # nothing was submitted: to be tried again
+            frame.results = []  # nothing was submitted; the caller may try again
         self._api.check("vkQueueSubmit", result)
 
     def is_done(self, frame: CommandFrame) -> bool:
@@ -186,8 +189,8 @@ class Frames:
         return frame.is_over
 
     def wait(self, frame: CommandFrame, poll: float, check: Callable[[], None]) -> None:
-        """Waits for a submitted frame: first ``poll`` seconds awake, since to be woken costs more than a short kernel.
-        ``check`` is called now and then.
+        """Waits for a submitted frame. It polls for the first ``poll`` seconds, since waking a thread takes longer than
+        a short kernel. ``check`` is called at intervals.
         """
         api = self._api
         if self.is_done(frame):
@@ -233,7 +236,7 @@ class Frames:
         return any(frame.waiters for frame in self._made)
 
     def destroy(self) -> None:
-        """Destroys all of them; none runs any more."""
+        """Destroys all of them; none is running."""
         api = self._api
         for frame in self._made:
             api.DestroyFence(api.device, frame.fence, api.null)

@@ -1,4 +1,4 @@
-"""Places in a block of memory; knows no Vulkan."""
+"""Ranges of a block of memory, independent of Vulkan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bisect import bisect_left
 class FreeList:
     """The free ranges of a block of ``size`` units, sorted; neighbours are always joined.
 
-    The first range that fits is taken, from its lowest end, so that equal requests get equal places.
+    ``take`` uses the start of the first range that fits, so that equal requests get equal ranges.
     """
 
     def __init__(self, size: int) -> None:
@@ -18,12 +18,12 @@ class FreeList:
 
     @property
     def free(self) -> int:
-        """Units that are free, over all ranges."""
+        """The number of free units in all ranges."""
         return sum(self._lengths)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is taken."""
+        """Whether all units are free."""
         return self._lengths == [self.size] or not self.size
 
     def take(self, length: int, alignment: int) -> int | None:
@@ -40,7 +40,7 @@ class FreeList:
         return None
 
     def give_back(self, start: int, length: int) -> None:
-        """Makes free what ``take`` gave, as a whole or in parts."""
+        """Frees what ``take`` returned, as a whole or in parts."""
         at = bisect_left(self._starts, start)
         first, last, end = at, at, start + length
         if at and self._starts[at - 1] + self._lengths[at - 1] >= start:

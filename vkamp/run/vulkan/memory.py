@@ -1,4 +1,4 @@
-"""Device memory in large blocks, each one buffer, out of which slots are given."""
+"""Device memory in large blocks. Each block is one buffer, which is divided into slots."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from vkamp.run.memory import HeapBudget, readable
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.free_list import FreeList
 
-#: ``shared``: what kernels use, where the host sees it too. ``device``: what kernels use, where it doesn't. ``upload``
-#: and ``readback``: the host's, which copies go through. ``host``: the host's own, imported.
+#: ``shared``: memory that kernels use and the host sees. ``device``: memory that kernels use and the host does not see.
+#: ``upload`` and ``readback``: host memory for copies. ``host``: imported memory of the host.
 Kind = Literal["shared", "device", "upload", "readback", "host"]
 
-#: Slots begin at multiples of this at least, so that no two share a cache line anywhere.
+#: The minimum alignment of slots, so that no two share a cache line on any device.
 _ALIGNMENT = 256
-#: Memory types that need features which are not enabled: VK_MEMORY_PROPERTY_PROTECTED_BIT,
+#: Memory types that need features that are not enabled: VK_MEMORY_PROPERTY_PROTECTED_BIT,
 #: VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD with VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD.
 _PROTECTED, _UNCACHED_AMD = 0x20, 0xC0
-#: Smaller arrays of the host's are copied instead of imported (bytes).
+#: Smaller arrays of the host are copied instead of imported (bytes).
 _MIN_IMPORT = 4096
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 20, 64 << 20
 
 
 class MemoryBlock:
-    """One allocation of the driver's with the buffer that fills it; ``mapped`` are the host's bytes of it, if any."""
+    """One allocation of the driver, with the buffer that fills it; ``mapped``: its bytes as the host sees them, if it
+    does."""
 
     __slots__ = ("buffer", "kind", "mapped", "memory", "need", "places", "serial")
 
@@ -45,14 +46,14 @@ class MemoryBlock:
 
 
 class MemorySlot:
-    """A range of a block. ``place``: what a descriptor says of it."""
+    """A range of a block. ``place``: its descriptor."""
 
     __slots__ = ("block", "group", "guard", "id", "mapped", "nbytes", "offset", "place")
 
     def __init__(self, number: int, block: MemoryBlock, start: int, nbytes: int, guard: int) -> None:
         self.id = number
         self.block = block
-        #: Bytes before it and behind it that are its own, too.
+        #: Bytes before and after it that also belong to it.
         self.guard = guard
         self.offset = offset = start + guard
         self.nbytes = nbytes
@@ -61,7 +62,7 @@ class MemorySlot:
         self.mapped = None if block.mapped is None else block.mapped[offset : offset + nbytes]
 
     def seen(self, start: int, nbytes: int) -> NDArray[np.uint8]:
-        """Bytes of memory that the host sees."""
+        """The bytes of memory that the host sees."""
         assert self.mapped is not None
         return self.mapped[start : start + nbytes]
 
@@ -81,7 +82,7 @@ class BlockMemory:
         self._place: tuple[MemoryBlock, int, int] | None = None
 
     def capacity(self, kind: Kind) -> int:
-        """Bytes that the heap of this kind may hold."""
+        """The maximum number of bytes in the heap of this kind."""
         return self.budget.limit(self._heap(self._types(kind)[0]))
 
     def _ask(self) -> tuple[int, ...] | None:
@@ -90,7 +91,7 @@ class BlockMemory:
     # -- slots
 
     def reserve(self, size: int, kind: Kind, statistics: Statistics) -> str | None:
-        """Makes a place available for ``create``; returns the reason if there is none."""
+        """Reserves a range for ``create``; returns the reason if there is none."""
         if self._place is not None:  # an interrupted call's
             self._give_back(*self._place)
         length = self._length(size, kind)
@@ -111,7 +112,7 @@ class BlockMemory:
         return None
 
     def create(self, number: int, size: int) -> MemorySlot:
-        """The slot for which there is a place."""
+        """The slot for the reserved range."""
         assert self._place is not None
         block, offset = self._place[:2]
         slot = MemorySlot(number, block, offset, size, self._guard(block.kind))
@@ -119,7 +120,7 @@ class BlockMemory:
         return slot
 
     def destroy(self, slot: MemorySlot) -> MemoryBlock | None:
-        """Gives a slot's place back; the block, if it is empty now."""
+        """Frees the range of a slot; returns the block if it is empty now."""
         slot.mapped = None
         block = slot.block
         if block.kind == "host":
@@ -133,7 +134,7 @@ class BlockMemory:
         self._place = None
 
     def _guard(self, kind: Kind) -> int:
-        # SwiftShader checks the bounds of no atomic operation, and stores of small types are some.
+        # SwiftShader does not check the bounds of atomic operations, and stores of small types are atomic operations.
         return ATOMIC_GUARD if self._info.kind == "cpu" and kind in ("shared", "device") else 0
 
     def _length(self, size: int, kind: Kind) -> int:
@@ -142,9 +143,8 @@ class BlockMemory:
     # -- the host's own memory
 
     def import_host(self, number: int, memory: NDArray[np.uint8]) -> MemorySlot | None:
-        """A slot that is the host's ``memory`` itself, which it keeps alive; None where the device can't have that.
-
-        What is imported are whole pages, as the driver asks; what is bound is ``memory`` alone, in whole words.
+        """A slot whose memory is the host's ``memory``, which it keeps alive; None if the device cannot import it.
+        Whole pages are imported, as the driver requires, but only the whole words of ``memory`` are bound.
         """
         pages, places = self._api.host_alignment, self._api.properties.limits.minStorageBufferOffsetAlignment
         if not pages or memory.size < _MIN_IMPORT or memory.size > self._info.limits.buffer_bytes:
@@ -154,9 +154,23 @@ class BlockMemory:
         if before % places or before % 4 or memory.size % 4:
             return None
         if self._info.kind != "cpu" and (before or memory.size % pages):
-            return None  # Nothing checks bounds there: a kernel could access the rest of the pages.
-        size = -(-(before + memory.size) // pages) * pages
-        block = self._import(address - before, size)
+            return None  # Bounds are not checked there, so a kernel could access the rest of the pages.
+        return self._import_pages(number, memory)
+
+    def import_for_copies(self, number: int, memory: NDArray[np.uint8]) -> MemorySlot | None:
+        """As :meth:`import_host`, but at any address, for copies only; kernels must not use it. It does not keep
+        ``memory`` alive."""
+        slot = self._import_pages(number, memory) if self._api.host_alignment else None
+        if slot is not None:
+            slot.mapped = None
+        return slot
+
+    def _import_pages(self, number: int, memory: NDArray[np.uint8]) -> MemorySlot | None:
+        """A slot in a block of the whole pages of ``memory``."""
+        pages = self._api.host_alignment
+        address = int(memory.__array_interface__["data"][0])
+        before = address % pages
+        block = self._import(address - before, -(-(before + memory.size) // pages) * pages)
         if block is None:
             return None
         self.blocks[block.serial] = block
@@ -165,7 +179,7 @@ class BlockMemory:
         return slot
 
     def _import(self, address: int, size: int) -> MemoryBlock | None:
-        """A block of the host's pages; None if the driver does not take them."""
+        """A block of the host's pages; None if the driver cannot import them."""
         api, vk = self._api, self._api.vk
         kind = vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
         pointer = api.ffi.cast("void*", address)
@@ -188,7 +202,8 @@ class BlockMemory:
     # -- blocks
 
     def _make_block(self, size: int, kind: Kind) -> MemoryBlock | str:
-        """A block with room for ``size`` bytes; large requests get one of their own. Text if there is no memory."""
+        """A block with room for ``size`` bytes; large requests get a separate block. Returns the reason as text if
+        there is no memory."""
         largest = _LARGEST_BLOCK if kind in ("shared", "device") else _LARGEST_BLOCK // 4
         usual = max(_SMALLEST_BLOCK, min(largest, self.capacity(kind) // 64))
         sizes = [usual, size] if size <= usual // 2 else [size]
@@ -203,8 +218,8 @@ class BlockMemory:
     def _try_block(
         self, size: int, kind: Kind, fit: int = ~0, external: Any = None, source: Any = None
     ) -> MemoryBlock | str:
-        """A block of the best memory that is left; text if there is none. For the host's own pages, ``fit`` are the
-        types that they can be, and ``external`` and ``source`` the structs that describe them.
+        """A block of the best free memory; the reason as text if there is none. For the host's pages, ``fit`` are their
+        possible memory types, and ``external`` and ``source`` the structs that describe them.
         """
         api = self._api
         buffer = self._make_buffer(size, external)
@@ -217,7 +232,7 @@ class BlockMemory:
                 return f"no memory type of the device is for {kind}"
             shortage = f"the device cannot allocate {readable(size)}"
             for number in types if source is None else types[:1]:
-                # Imported pages count as the host's already.
+                # Imported pages are already counted as host memory.
                 need = (self._heap(number), requirements.size if source is None else 0)
                 problem = self.budget.shortage_of([need])
                 if problem is None:
@@ -242,10 +257,15 @@ class BlockMemory:
                 api.DestroyBuffer(api.device, buffer, api.null)
 
     def _make_buffer(self, size: int, more: Any = None) -> Any:
-        """A buffer without memory; ``more``: a struct that says more of it."""
+        """A buffer without memory; ``more``: a struct with further properties."""
         create = self._api.struct("VkBufferCreateInfo")
         create.size = size
         create.usage = self._api.buffer_usage
+        families = self._api.ffi.new("uint32_t[]", [self._api.family, self._api.copy_family or 0])
+        if self._api.copy_family not in (None, self._api.family):
+            create.sharingMode = self._api.vk.VK_SHARING_MODE_CONCURRENT
+            create.queueFamilyIndexCount = len(families)
+            create.pQueueFamilyIndices = families
         if more is not None:
             create.pNext = self._api.ffi.cast("void*", more)
         return self._api.create("VkBuffer", create)
@@ -253,8 +273,8 @@ class BlockMemory:
     def _allocate(
         self, size: int, kind: Kind, need: tuple[int, int], number: int, source: Any = None
     ) -> MemoryBlock | None:
-        """Memory of a type, mapped if the host uses it; None if the driver has none left. ``source``: a struct that
-        says whose pages it is.
+        """Memory of a type, mapped if the host uses it; None if the driver has no more. ``source``: a struct that
+        describes the imported pages.
         """
         api = self._api
         create = api.struct("VkMemoryAllocateInfo")
@@ -283,14 +303,14 @@ class BlockMemory:
         return block
 
     def free(self, block: MemoryBlock) -> None:
-        """Gives a block, of which nothing is used, back to the driver."""
+        """Returns an unused block to the driver."""
         self.blocks.pop(block.serial, None)
         block.mapped = None
         self._api.DestroyBuffer(self._api.device, block.buffer, self._api.null)
         self._free(block)
 
     def _free(self, block: MemoryBlock) -> None:
-        self._api.FreeMemory(self._api.device, block.memory, self._api.null)  # unmaps it, too
+        self._api.FreeMemory(self._api.device, block.memory, self._api.null)  # also unmaps it
         self.budget.uncount([block.need])
 
     # -- memory types
@@ -299,11 +319,11 @@ class BlockMemory:
         return self._info.memory_types[number].heap
 
     def _types(self, kind: Kind) -> list[int]:
-        """The memory types that are fit for a kind, the best first."""
+        """The memory types that are suitable for a kind, the best first."""
         vk = self._api.vk
         local, cached = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT
         visible = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
-        # Memory that needs flushes is left out, as is what only some commands may use.
+        # This excludes memory that needs flushes, and memory that only some commands may use.
         needed = local if kind == "device" else visible | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
         unfit = vk.VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | _PROTECTED | _UNCACHED_AMD
         weights: dict[Kind, list[tuple[int, bool]]] = {

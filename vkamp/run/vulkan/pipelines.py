@@ -1,4 +1,4 @@
-"""Programs as pipelines, what binds memory to them, and the driver's pipeline cache."""
+"""Programs as pipelines, the descriptor sets that bind memory to them, and the driver's pipeline cache."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from vkamp.run.engine import DeviceInfo
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.memory import MemorySlot
 
-#: Pipelines and descriptor sets kept; the ones unused longest go first.
+#: The maximum numbers of pipelines and descriptor sets; the least recently used ones are dropped first.
 _PIPELINES = 512
 _SETS = 4096
 _SETS_IN_POOL = 64
-#: The cache is written to the disk after so many new pipelines.
+#: The cache is written to disk after this many new pipelines.
 _SAVE_EVERY = 32
 _HEADER = struct.Struct("<IIII16s")
 #: VK_INCOMPLETE
 _INCOMPLETE = 5
-#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the package has not as a number.
+#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the package does not define.
 _REQUIRE_FULL_SUBGROUPS = 2
 
 
 class VulkanProgram(DeviceProgram):
-    """A program, and its pipeline once it was launched. Work that is not over holds it."""
+    """A program, and its pipeline after the first launch. Unfinished work references it."""
 
     def __init__(self, device: Any, executable: Any) -> None:
         super().__init__(device, executable)
@@ -40,7 +40,7 @@ class VulkanProgram(DeviceProgram):
 
 
 class ProgramLayout:
-    """How programs of so many buffers and so many bytes of push constants are bound."""
+    """The layout of programs with this many buffers and bytes of push constants."""
 
     def __init__(self, api: Api, sets: Any, buffers: int, push_bytes: int) -> None:
         self.buffers = buffers
@@ -58,7 +58,7 @@ class ProgramLayout:
 
 
 class Layouts:
-    """The layouts of a device, made as they are needed and kept."""
+    """The layouts of a device, created on demand and kept."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -175,7 +175,7 @@ class Pipelines:
         self._api.DestroyPipeline(self._api.device, pipeline, self._api.null)
 
     def destroy(self) -> None:
-        """Destroys everything; what is new in the cache was saved before, or is lost."""
+        """Destroys everything. Pipelines that were not saved in the cache are lost."""
         for pipeline in list(self._handles):
             self._destroy(pipeline)
         self._programs.clear()
@@ -186,7 +186,7 @@ class Pipelines:
 
 
 class DescriptorSet:
-    """A descriptor set that is written; ``handles`` points to it. Work that is not over holds it."""
+    """A descriptor set that has been written; ``handles`` points to it. Unfinished work references it."""
 
     __slots__ = ("__weakref__", "handles")
 
@@ -198,7 +198,7 @@ _Key = tuple[tuple[int, int, int], ...]
 
 
 class DescriptorSets:
-    """Descriptor sets by the memory that they name; written once, used again, recycled."""
+    """Descriptor sets by the memory that they bind: written once, used many times, recycled."""
 
     def __init__(self, api: Api, layouts: Layouts) -> None:
         self._api = api
@@ -228,7 +228,7 @@ class DescriptorSets:
         return made
 
     def forget_block(self, serial: int) -> None:
-        """Drops the sets that name a block."""
+        """Drops the sets that bind memory of a block."""
         for key in self._by_block.pop(serial, ()):
             self._forget(key)
 
@@ -238,13 +238,13 @@ class DescriptorSets:
                 self._by_block.get(serial, set()).discard(key)
 
     def _spare_set(self, buffers: int) -> DescriptorSet:
-        """A set that no work uses: an old one, or one of a new pool."""
+        """An unused set: an old one, or one of a new pool."""
         spare = self._spare.setdefault(buffers, deque())
         if not spare:
             spare.extend(self._make(buffers))
         handle = spare.popleft()
         made = DescriptorSet(self._api.ffi.new("VkDescriptorSet[]", [handle]))
-        # Spare again when neither this table nor any work has it.
+        # It becomes free when neither this table nor any work references it.
         weakref.finalize(made, spare.append, handle).atexit = False
         return made
 
@@ -296,15 +296,15 @@ class DescriptorSets:
 
 
 def cache_header(vendor: int, device: int, uuid: bytes) -> bytes:
-    """What the data of a pipeline cache begin with, by the Vulkan specification."""
+    """The header of the data of a pipeline cache, from the Vulkan specification."""
     return _HEADER.pack(_HEADER.size, 1, vendor, device, uuid)
 
 
 class PipelineCache:
     """A VkPipelineCache with a file in the folder of the SPIR-V cache, shared by many processes.
 
-    Data that are damaged, or another driver's, are never given to the driver: it starts empty then. Some drivers refuse
-    data that they gave themselves: those are not kept.
+    Damaged data and data of another driver are never passed to the driver; the cache is then empty at first. Some
+    drivers reject data that they have returned; such data are not stored.
     """
 
     def __init__(self, api: Api, info: DeviceInfo) -> None:
@@ -320,19 +320,19 @@ class PipelineCache:
         try:
             self.handle = self._make(self._kept)
         except VulkanError:
-            # An empty cache is as right.
+            # An empty cache gives the same results.
             self._kept = b""
             self.handle = self._make(b"")
 
     def _read(self) -> bytes:
-        """What the file holds, if it is this driver's."""
+        """The contents of the file, if this driver wrote them."""
         data = self.store.get(self.key) or b""
         return data if data.startswith(self.header) else b""
 
     def _make(self, data: bytes) -> Any:
         api = self._api
         create = api.struct("VkPipelineCacheCreateInfo")
-        # A copy: aligned as the driver's own memory is, and the driver's to write to.
+        # A copy, which is aligned as the driver's memory and which the driver may change.
         held = api.ffi.new("uint64_t[]", len(data) // 8 + 1)
         api.ffi.memmove(held, data, len(data))
         create.initialDataSize = len(data)
@@ -355,18 +355,18 @@ class PipelineCache:
             self.save()
 
     def save(self) -> None:
-        """Writes the cache, with what other processes have written since, if it has changed."""
+        """Writes the cache if it has changed, merged with what other processes have written in the meantime."""
         if not self._new or self.store.folder is None:
             return
         self._new = 0
         theirs = self._read()
         try:
             if theirs and theirs != self._kept:
-                with contextlib.suppress(VulkanError):  # what the driver does not take is replaced
+                with contextlib.suppress(VulkanError):  # data that the driver rejects are replaced
                     self._merge(theirs)
             data = self._data()
         except VulkanError:
-            return  # Only the time to compile again is lost; a lost device is detected elsewhere.
+            return  # This loses only the time to compile again; a lost device is detected elsewhere.
         if data.startswith(self.header):
             if data != theirs and self._takes(data):
                 self.store.put(self.key, data)
@@ -388,7 +388,7 @@ class PipelineCache:
             api.check("vkGetPipelineCacheData", api.GetPipelineCacheData(api.device, self.handle, size, api.null))
             held = api.ffi.new("char[]", max(1, size[0]))
             result = api.GetPipelineCacheData(api.device, self.handle, size, held)
-            # It may have grown between the calls: a part of it would be taken for all.
+            # It may have grown between the calls, and the first part would be taken for the whole.
             if api.check("vkGetPipelineCacheData", result) != _INCOMPLETE:
                 return bytes(api.ffi.buffer(held, size[0]))
 

@@ -1,8 +1,8 @@
 """Scheduling on a Vulkan device: queues and submissions.
 
-Work is collected, recorded with the barriers that it needs, and submitted without a wait; only what the host reads is
-waited for. Where the host does not see the memory that kernels use, data go through memory that it sees, by copies that
-are work as any other.
+Work is collected, recorded with the barriers that it needs, and submitted without waiting; the host waits only for what
+it reads. Where the host does not see the memory that kernels use, data go through memory that it sees. These copies are
+work like dispatches.
 """
 
 from __future__ import annotations
@@ -33,30 +33,37 @@ from vkamp.run.vulkan.relay import relay
 from vkamp.run.work import BoundReady
 
 _MAX_PENDING = 64
-#: Pieces of submitted work that hold memory.
+#: The same for launches that use much memory; for some of them a submission costs 5 % of the device time.
+_MAX_HEAVY = 32
+#: The maximum number of pieces of submitted work, which keep their memory.
 _MAX_RUNNING = 256
-#: Bytes on their way to or from the device at a time, and those whose copies may gather before they are handed over.
+#: The maximum number of bytes in transit to or from the device, and of bytes whose copies are collected before they are
+#: submitted.
 _IN_FLIGHT, _WAITING = 64 << 20, 8 << 20
-#: Larger uploads to memory that the host sees wait for the work that uses it, smaller ones are copied by the device
-#: when it is there.
+#: Larger uploads to host-visible memory wait for the work that uses it. The device copies smaller ones in order with
+#: its work.
 _SMALL = 256 << 10
-#: How long a wait stays awake on a GPU (seconds); a CPU driver needs the processor itself.
+#: How long a wait polls on a GPU (seconds). A CPU driver needs the processor itself.
 _POLL = 1e-4
-#: Submissions that the device has at a time before the driver hands over more: it never runs dry, and the rest gathers.
+#: Launches of a recording that may be submitted with others.
+_FEW = 4
+#: The number of submissions on the device below which the driver thread submits more. The device always has work, and
+#: further launches are collected.
 _AHEAD = 2
-#: A launch so long after the last submission is no part of a row of launches (seconds).
+#: A launch this long after the last submission is not part of a sequence of launches (seconds).
 _ROW = 1e-4
 
 
 class Submission:
-    """Submitted work; it is kept until the device has finished it.
-
-    ``held``: what must not go before it is over. ``pieces``: how much it counts. ``slots``: the memory that it holds,
-    by number, in bytes. ``staged``: the bytes that it copies. ``lone``: the dispatch that is all of it.
+    """Submitted work, which is kept until the device has finished it. ``held``: the objects that must exist until then.
+    ``pieces``: the number of pieces of work. ``slots``: the bytes of the memory that it uses, by the number of the
+    slot. ``staged``: the bytes that it copies. ``lone``: its dispatch, if there is exactly one. ``parts``: its
+    dispatches that are not known to be short, if it is a short recording.
     """
 
     __slots__ = (
-        "access", "frame", "held", "is_over", "lone", "pieces", "sink", "slots", "staged", "stamps", "submitted",
+        "access", "frame", "held", "is_over", "lone", "parts", "pieces", "sink", "slots", "staged", "stamps",
+        "submitted",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +75,7 @@ class Submission:
         self.pieces = pieces
         self.slots = slots
         self.lone: DispatchWork | None = None
+        self.parts: Sequence[DispatchWork] = ()
         self.staged = 0
         self.stamps: Stamps | None = None
         self.sink: Sink | None = None
@@ -76,7 +84,7 @@ class Submission:
 
     @classmethod
     def of(cls, work: Sequence[Work], frame: CommandFrame, stamps: Stamps | None, sink: Sink | None) -> Submission:
-        """The commands that were recorded only for this submission."""
+        """The commands that are recorded for this submission only."""
         slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         made = cls(frame, joint_access(work), (work,), len(work), slots)
         made.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
@@ -115,6 +123,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     """One in-order queue of a device."""
 
     device: VulkanDevice
+    takes_sizes = True
 
     def __init__(self, device: VulkanDevice) -> None:
         super().__init__(device)
@@ -132,7 +141,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return BoundReady(self, self._bind(dispatch, again=True))
 
     def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
-        work = [self._bind(each) for each in dispatches]
+        work = [self._bind(each, again=True) for each in dispatches]
         if not work:
             return VulkanRecording(self, work, None)
         with self.device.lock:
@@ -149,51 +158,87 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         with device.lock:
             try:
                 if program.pipeline is None:
-                    # Made here, so that a program that the driver cannot compile is rejected before it is in the queue.
+                    # The pipeline is made here, so that a program that the driver cannot compile is rejected before it
+                    # is enqueued.
                     device.pipelines.build(program)
                     self._statistics.pipelines += 1
                 sets = device.sets.get(slots) if slots else None
             except VulkanError as error:
                 raise device.failed(error) from error
             number = device.number() if again else 0
+        if isinstance(dispatch.sizes, DeviceBuffer):
+            slots = (*slots, dispatch.sizes.slot)
         return DispatchWork(dispatch, program, slots, self._regions(dispatch), sets, number)
 
     def append(self, work: DispatchWork) -> None:
         """Enqueues checked work."""
-        self._check()
+        device = self.device
+        if device.forked or device.closed or device.removed is not None or not self.is_open:
+            self._check()
         oldest = None
-        with self.device.lock:
+        with device.lock:
             pending, running, _ = self._state
             if self._poll and not running and not pending and work.number and self._sink is None:
-                # Nothing to do on a GPU, and it came alone before: the device starts while the host goes on.
+                # A GPU is idle, and the launch came alone before: the device starts while the host continues.
                 recorded = self._repeats.get((work.number,))
                 if recorded is not None:
                     self._resubmit(recorded, [work], 1, recorded.slots)
                     return
             pending.append(work if self._sink is None else work.timed())
-            most = 1 if self.immediate or work.is_heavy else _MAX_PENDING
-            if len(pending) >= most or not (work.is_short or self._is_busy()):
+            if self._may_wait(work, len(pending)):
+                if not self._driver.is_awake:
+                    self._driver.call()
+            else:
                 self._submit()
                 oldest = self._excess()
-            elif not self._driver.is_awake:
-                self._driver.call()
         if oldest is not None:
             self._await(oldest)
 
+    def _may_wait(self, work: DispatchWork, count: int) -> bool:
+        """Whether the last of ``count`` pending pieces of work may wait for more work."""
+        if self.immediate or count >= _MAX_PENDING:
+            return False
+        if work.is_heavy:
+            return count < self._most_heavy() and self._is_busy()
+        return work.is_short or self._is_busy()
+
+    def _may_gather(self, recording: VulkanRecording) -> bool:
+        """Whether a recording of few short launches may wait for more, which is cheaper than a submission."""
+        work = recording.work
+        if len(work) > _FEW or self.immediate or (self._poll and len(self._state.running) < _AHEAD):
+            return False
+        return all(each.is_short and not each.is_heavy for each in work)
+
+    def _most_heavy(self) -> int:
+        """How many launches may be collected if the newest uses much memory."""
+        held = {slot.id: slot.nbytes for each in self._state.pending for slot in each.slots}
+        return 1 if sum(held.values()) > self._most_held() // 4 else _MAX_HEAVY
+
+    def _most_held(self) -> int:
+        """The maximum number of bytes that submitted work may use."""
+        return self.device.memory.capacity(self.device.kind) // 4
+
     def replay(self, recording: VulkanRecording) -> None:
-        """Submits a recording behind everything enqueued."""
+        """Submits a recording after everything enqueued."""
         self._check()
         if recording.recorded is None:
             return
         oldest = None
         with self.device.lock:
             if self._sink is not None:
-                # Recorded anew, with timestamps.
+                # It is recorded again, with timestamps.
                 self._state.pending.extend([each.timed() for each in recording.work])
                 self._submit()
+            elif self._may_gather(recording):
+                pending = self._state.pending
+                pending.extend(recording.work)
+                if len(pending) >= _MAX_PENDING:
+                    self._submit()
+                elif not self._driver.is_awake:
+                    self._driver.call()
             else:
                 self._submit()
-                # It counts as one piece: its memory is most likely held by others, too.
+                # It counts as one piece, since most likely other work uses its memory, too.
                 self._resubmit(recording.recorded, recording, 1, {})
             oldest = self._excess()
         if oldest is not None:
@@ -220,7 +265,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return wait
 
     def _last_submitted(self) -> Submission | None:
-        """What ends last of all that was enqueued so far, once it is submitted."""
+        """Submits everything enqueued so far, and returns the submission that ends last."""
         self._check()
         with self.device.lock:
             if self._state.pending:
@@ -238,8 +283,11 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         self._check()
         if not data.size or (where is not None and not where):
             return
+        direct = self.device.direct_copies
         if not self.device.staged:
             self._upload_shared(buffer, offset, data, where)
+        elif direct is not None and direct.send(self, buffer, offset, data, where):
+            pass  # The copy has ended.
         elif where is not None and staging.has_many(where):
             staging.send_whole(self, buffer, offset, data, where)
         else:
@@ -257,10 +305,10 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             return None if slot is None else HostBuffer(self, slot, slot.nbytes)
 
     def settle(self, buffer: Buffer, *, writes_only: bool) -> None:
-        """Waits until no work that was enqueued uses a buffer, or writes it."""
+        """Waits until no enqueued work uses a buffer, or until none writes it."""
         while True:
             with self.device.lock:
-                is_used = self._is_used(buffer.slot, writes_only=writes_only)
+                is_used = self.is_used(buffer.slot, writes_only=writes_only)
                 blocker = self._last_use(buffer.slot, writes_only=writes_only) if is_used else None
             if blocker is None:
                 return
@@ -269,7 +317,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def _upload_shared(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
         while True:
             with self.device.lock:
-                is_used = self._is_used(buffer.slot, writes_only=False)
+                is_used = self.is_used(buffer.slot, writes_only=False)
                 if is_used and data.size <= _SMALL and not staging.has_many(where):
                     staging.send(self, buffer, offset, data, where, "shared")
                     return
@@ -288,7 +336,10 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
     ) -> NDArray[np.uint8]:
         self._check()
-        if self.device.staged:
+        direct = self.device.direct_copies
+        if out is not None and direct is not None and direct.fetch(self, buffer, offset, out, where):
+            found = out
+        elif self.device.staged:
             found = staging.fetch(self, buffer, offset, nbytes, where, out)
         else:
             found = self._read_shared(buffer, offset, nbytes, where, out)
@@ -306,7 +357,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def take_from(
         self, target: Buffer, target_offset: int, source: EngineBuffer, source_offset: int, nbytes: int
     ) -> bool:
-        """Copies bytes out of another buffer, wherever it is, after everything enqueued here and there."""
+        """Copies bytes from another buffer of any queue, after everything enqueued in both queues."""
         self._check()
         if not isinstance(source, DeviceBuffer) or not isinstance(source.queue, VulkanQueue):
             return False
@@ -316,7 +367,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         if other is self:
             self.append_copy(self.copy_work(source, target, regions), now=False)
         elif other.device is self.device and self.device.staged:
-            # Neither queue knows what the other does: the host waits for both.
+            # The queues do not know each other's work, so the host waits for both.
             other.settle(source, writes_only=True)
             self.wait_for(self.copy_now(source, target, regions))
         elif not other.device.staged:
@@ -334,7 +385,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     # -- copies on the device, for transfers
 
     def take_staging(self, nbytes: int, kind: Kind) -> Buffer:
-        """Memory that the host sees, when not too much of it is in use."""
+        """Host-visible memory for a transfer; waits while too much of it is in use."""
         while True:
             with self.device.lock:
                 self._check()
@@ -356,14 +407,14 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return CopyWork(source, target, regions, by_parts=self.device.orders_parts)
 
     def copy_now(self, source: Buffer, target: Buffer, regions: NDArray[np.uint64]) -> Submission:
-        """Submits a copy, with the work that has to be over before."""
+        """Submits a copy, and before it the work that must have ended."""
         work = self.copy_work(source, target, regions)
         with self.device.lock:
             self.append_copy(work, now=True)
             return self._state.running[-1]
 
     def append_copy(self, work: CopyWork, *, now: bool) -> None:
-        """Enqueues a copy. With ``now`` it is submitted, with the work that has to be over before."""
+        """Enqueues a copy. With ``now``, submits it, and before it the work that must have ended."""
         with self.device.lock:
             self._check()
             pending = self._state.pending
@@ -378,13 +429,18 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
                 self._driver.call()
 
     def wait_for(self, submission: Submission) -> None:
-        """Waits until a submission is over."""
+        """Waits until a submission has ended."""
         self._await(submission)
 
     # -- what is used by what
 
-    def _is_used(self, slot: MemorySlot, *, writes_only: bool) -> bool:
-        """Whether work that is not over uses or writes a slot."""
+    def note_written(self, access: Access) -> None:
+        """Records what a finished copy outside this queue has written."""
+        state = self._state
+        self._state = state._replace(hazards=state.hazards.and_then(access, False, True))
+
+    def is_used(self, slot: MemorySlot, *, writes_only: bool) -> bool:
+        """Whether unfinished work uses or writes a slot."""
         if not self._uses(slot, writes_only):
             return False
         self.retire()
@@ -395,13 +451,13 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return any(_touches(each.access, slot, writes_only) for each in (*state.running, *state.pending))
 
     def _last_use(self, slot: MemorySlot, *, writes_only: bool) -> Submission:
-        """The submission after which a slot, that is used, is not used any more; pending work is submitted for it."""
+        """The last submission that uses a slot; submits pending work that uses it."""
         self._submit(Access({slot.id: None}, {}) if writes_only else Access({}, {slot.id: None}))
         return next(s for s in reversed(self._state.running) if _touches(s.access, slot, writes_only))
 
     def _excess(self) -> Submission | None:
-        """The last submission that has to be over before more is submitted: what runs holds its memory."""
-        most = self.device.memory.capacity(self.device.kind) // 4
+        """The last submission that must end before more is submitted, since running work keeps its memory."""
+        most = self._most_held()
         held, slots = 0, {}
         for each in reversed(self._state.running):
             held += each.pieces
@@ -415,7 +471,11 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def _is_busy(self) -> bool:
         """Whether the device has more to do than the launch that came last."""
         pending, running, _ = self._state
-        if self._sink is not None or any(isinstance(each, DispatchWork) for each in pending[:-1]):
+        if self._sink is not None:
+            return True
+        if len(pending) > 1 and (
+            isinstance(pending[-2], DispatchWork) or any(isinstance(each, DispatchWork) for each in pending[:-2])
+        ):
             return True
         if running and time.perf_counter() - running[-1].submitted > _ROW:
             self.retire()
@@ -423,7 +483,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return bool(running)
 
     def drive(self) -> float | None:
-        """Submits work that has been pending for a while, if the device has room."""
+        """Submits work that has been pending long enough, if the device has room."""
         if not self._state.pending or self._sink is not None:
             return None
         self.retire()
@@ -437,9 +497,9 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return pause_after(time.perf_counter() - running[-1].submitted)
 
     def _submit(self, needed: Access | None = None) -> None:
-        """Records pending work and hands it to the device; with ``needed``, only what has to be over before that."""
+        """Records pending work and submits it; with ``needed``, only the work that must end before the given access."""
         device = self.device
-        device.check()  # it may have been closed while this thread waited for the lock
+        device.check()  # it may have been closed during the wait for the lock
         now, later = _split(self._state.pending, needed)
         if later:
             self._driver.call()
@@ -465,7 +525,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         self._submit_recorded()
 
     def _recorded(self, work: list[DispatchWork]) -> Recorded:
-        """Work as commands that can be submitted again and again."""
+        """Work as commands that can be submitted many times."""
         commands = self._frames.record()
         after, barriers = self._recorder.record(commands.handle, work, Hazards(), None)
         if not self.device.staged:
@@ -480,7 +540,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         self.device.check()
         pending, running, hazards = self._state
         after = recorded.after
-        # What was waited for is over and visible.
+        # The host has waited for this work, so its results are visible.
         behind = bool(running) and (
             not recorded.follows_itself if hazards is after else hazards.access.conflicts(recorded.access)
         )
@@ -491,6 +551,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         submission = Submission(frame, recorded.access, (held, recorded), pieces, slots)
         if isinstance(held, list) and len(held) == 1:
             submission.lone = held[0]
+        elif isinstance(held, VulkanRecording) and len(held.work) <= _FEW:
+            submission.parts = [each for each in held.work if not each.is_short]
         if running and not behind and hazards.access is not NOTHING:
             after = hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
@@ -504,7 +566,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             statistics.dispatches += recorded.count
 
     def _submit_recorded(self) -> None:
-        """Submits recorded work: usually there is none, unless Ctrl-C came between."""
+        """Submits recorded work. Usually there is none, unless Ctrl-C interrupted its submission."""
         try:
             for each in self._state.running:
                 self._frames.submit(each.frame)
@@ -525,7 +587,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         return Submission.of(work, frame, stamps, self._sink), hazards, barriers
 
     def _await(self, submission: Submission) -> None:
-        """Waits until a submission is over, with the lock given up unless a caller has it."""
+        """Waits until a submission has ended; releases the lock during the wait, unless a caller has it."""
         device, frame = self.device, submission.frame
         with device.lock:
             if submission.is_over:
@@ -554,7 +616,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             self._await(submitted[-1])
 
     def retire(self, waited: Submission | None = None) -> None:
-        """Releases work that is over; ``waited``: the submission that a thread has just waited for."""
+        """Releases finished work; ``waited``: the submission that a thread has just waited for."""
         if self.device.closed:
             return
         pending, running, hazards = self._state
@@ -573,6 +635,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             each.is_over = True
             if each.lone is not None:
                 each.lone.took(now - each.submitted, at_most=each is not waited)
+            for part in each.parts:
+                part.took(now - each.submitted, at_most=True)
         self._state = _State(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)
@@ -581,14 +645,14 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             if each.stamps is not None:
                 reports.append((each.sink, self._times(each, each.stamps)))
             self._frames.give_back(each.frame)
-        # Last, since they may do anything.
+        # Last, since they may call anything.
         for sink, times in reports:
             if sink is not None:
                 for timing in times:
                     sink(timing)
 
     def _times(self, submission: Submission, stamps: Stamps) -> list[Timing]:
-        """How long the dispatches of a submission took."""
+        """Reports how long the dispatches of a submission took."""
         info, submitted, seen = self.device.info, submission.submitted, time.perf_counter()
         ticks = self._frames.ticks(submission.frame, stamps.count)
         return [
@@ -602,7 +666,7 @@ def _touches(access: Access, slot: MemorySlot, writes_only: bool) -> bool:
 
 
 def _split(pending: list[Work], needed: Access | None) -> tuple[list[Work], list[Work]]:
-    """Pending work that has to run before something with the access ``needed``, and the rest, which may run later."""
+    """The pending work that must run before an access ``needed``, and the other work, which may run later."""
     if needed is None:
         return list(pending), []
     now: list[Work] = []

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
 
 
-#: Lists of work that a queue keeps recorded, and those that it has seen once; the least recently used ones are dropped
-#: first.
+#: The maximum numbers of lists of work that a queue keeps recorded, and that it has seen only once. The least recently
+#: used ones are dropped first.
 _KEPT = 64
 _SEEN = 256
 
@@ -24,10 +24,9 @@ _Key = tuple[int, ...]
 
 
 class Recorded:
-    """A command buffer with all that it names but memory: whoever submits it keeps that alive.
-
-    ``after`` are the hazards that it leaves behind, ``barriers`` those in it. ``follows_itself``: it needs none after
-    another run of the same commands. ``slots``: the memory that it uses, by number, in bytes.
+    """A command buffer with everything that it uses except memory, which the submitter keeps alive. ``after``: the
+    hazards after it. ``barriers``: the number of barriers in it. ``follows_itself``: no barrier is needed between two
+    runs of it. ``slots``: the bytes of the memory that it uses, by the number of the slot.
     """
 
     __slots__ = ("access", "after", "barriers", "commands", "count", "follows_itself", "named", "slots")
@@ -56,7 +55,7 @@ class VulkanRecording(Recording):
 
 
 class Repeats:
-    """The recordings of repeated launches: a list of work that comes for the third time is recorded."""
+    """The recordings of repeated launches: a list of work is recorded when it occurs for the third time."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[_Key, None] = OrderedDict()
@@ -64,7 +63,7 @@ class Repeats:
 
     @staticmethod
     def key(work: Sequence[Work]) -> _Key | None:
-        """The identity of a list of work; None if it can't come again."""
+        """The identity of a list of work; None if it cannot occur again."""
         numbers = []
         for each in work:
             if isinstance(each, CopyWork) or not each.number:
@@ -80,7 +79,7 @@ class Repeats:
         return found
 
     def is_worth_it(self, key: _Key) -> bool:
-        """Whether ``key`` came before; it is remembered otherwise."""
+        """Whether ``key`` has occurred before; records it otherwise."""
         if key in self._seen:
             del self._seen[key]
             return True
@@ -90,7 +89,7 @@ class Repeats:
         return False
 
     def keep(self, key: _Key, recorded: Recorded) -> None:
-        """Keeps a recording."""
+        """Stores a recording."""
         self._kept[key] = recorded
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)

@@ -1,7 +1,6 @@
-"""Copies between the memories of two devices, which neither sees of the other: through the host's memory, in pieces.
-
-Both devices import the same pages of the host's, if they can: one writes pieces while the other reads those before.
-Otherwise each has its own memory that the host sees, and threads of the host copy between them.
+"""Copies between the memories of two devices, neither of which sees the other's: through the host's memory, in pieces.
+If both devices can import the same pages of the host, one writes pieces while the other reads the previous ones.
+Otherwise each has separate host-visible memory, and threads of the host copy between them.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import Submission, VulkanQueue
 
 
-#: Pieces of the pages that both devices import, and the bytes of one.
+#: The number of pieces of the pages that both devices import, and the bytes of one piece.
 _PIECES, _PIECE = 8, 8 << 20
-#: Fewer bytes go through memory that each device has already.
+#: Fewer bytes go through the existing memory of each device.
 _MIN = 1 << 20
 
 Buffer = DeviceBuffer[MemorySlot]
 
 
 class _Piece(DeviceBuffer[MemorySlot]):
-    """A part of a relay, which keeps its memory."""
+    """A part of a relay; it keeps the relay's memory alive."""
 
     def __init__(self, queue: VulkanQueue, slot: MemorySlot) -> None:
         self.queue = queue
@@ -44,19 +43,19 @@ class _Piece(DeviceBuffer[MemorySlot]):
 
 
 class Relay:
-    """Pages of the host's that two devices have imported, from the one to the other. Used with its lock."""
+    """Pages of the host that two devices have imported, for copies in one direction. Its lock guards all uses."""
 
     def __init__(self, memory: NDArray[np.uint8], slots: tuple[list[MemorySlot], list[MemorySlot]]) -> None:
         self.lock = threading.Lock()
         self.memory = memory
         self.slots = slots
         self.count, self.piece = len(slots[0]), slots[0][0].nbytes
-        #: Whether work may still use it because a wait for it failed.
+        #: Whether work may still use it after a failed wait.
         self.is_lost = False
 
     @classmethod
     def between(cls, one: VulkanDevice, other: VulkanDevice) -> Relay | None:
-        """New pages; None if one of the devices does not take them."""
+        """New pages; None if one of the devices cannot import them."""
         memory = np.frombuffer(mmap.mmap(-1, _PIECES * _PIECE), np.uint8)
         found: tuple[list[MemorySlot], list[MemorySlot]] = ([], [])
         for device, slots in zip((one, other), found, strict=True):
@@ -75,7 +74,7 @@ class Relay:
 
 
 def relay(source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
-    """Copies bytes between buffers of two devices, both of whose memories the host does not see."""
+    """Copies bytes between buffers of two devices, neither of whose memories the host sees."""
     one: VulkanQueue = source.queue  # type: ignore[assignment]
     other: VulkanQueue = target.queue  # type: ignore[assignment]
     found = one.device.relay_to(other.device) if nbytes >= _MIN else None
@@ -93,7 +92,7 @@ class _Trip:
         self.relay = relay
         self.one, self.other = one, other
         self.coming: deque[tuple[Submission, int, int]] = deque()
-        #: For each piece, what last read it.
+        #: For each piece, the last submission that reads it.
         self.readers: dict[int, Submission] = {}
 
     def run(self, source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
@@ -112,7 +111,7 @@ class _Trip:
                 self._forward(target, target_offset, nbytes)
 
     def _forward(self, target: Buffer, target_offset: int, nbytes: int) -> None:
-        """Has the other device take the piece that came first."""
+        """Makes the other device read the oldest piece."""
         submission, piece, start = self.coming[0]
         self.one.wait_for(submission)
         out_of = _Piece(self.other, self.relay.slots[1][piece])
@@ -123,7 +122,7 @@ class _Trip:
 
     @contextmanager
     def _ended(self) -> Iterator[None]:
-        """Sees to it that nothing uses the relay afterwards; if that can't be, it is not used again."""
+        """Waits until nothing uses the relay; if a wait fails, the relay is not used again."""
         is_over = False
         try:
             yield
@@ -136,7 +135,8 @@ class _Trip:
 
 
 def _through_staging(source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
-    """The same by memory that each device has: pieces come into that of the one, and are sent from there."""
+    """The same through the memory of each device: pieces are read into that of one device, and sent from there to the
+    other."""
     one: VulkanQueue = source.queue  # type: ignore[assignment]
     other: VulkanQueue = target.queue  # type: ignore[assignment]
     for start in range(0, nbytes, _PIECE):

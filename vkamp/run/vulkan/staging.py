@@ -1,4 +1,5 @@
-"""Transfers between the host's memory and memory that it does not see: through pieces of memory that both see.
+"""Transfers between the host's memory and memory that the host does not see: through pieces of memory that both host
+and device see.
 
 While the device copies one piece, threads of the host fill or empty others. The device's lock is taken for each piece
 alone, so that other threads can launch during a transfer.
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import Submission, VulkanQueue
 
 
-#: Bytes of a piece at most; a transfer has as many pieces as keep all threads busy, but none smaller than the least.
+#: The maximum and minimum number of bytes of a piece; a transfer has enough pieces to keep all threads busy.
 _PIECE, _MIN_PIECE = 8 << 20, 2 << 20
 _PIECES = 16
-#: Bytes that a download has on their way at a time.
+#: The maximum number of bytes of a download in transit.
 _WINDOW = 32 << 20
-#: More intervals are not copied one by one.
+#: If there are more intervals, they are not copied one by one.
 _MAX_INTERVALS = 1024
 
 Buffer = DeviceBuffer[MemorySlot]
@@ -37,13 +38,13 @@ _Bytes = NDArray[np.uint8]
 
 
 class _Copies:
-    """Copies in other threads, and what follows each of them, in their order."""
+    """Copies in other threads, and the functions that are called after them, in their order."""
 
     def __init__(self) -> None:
         self._running: deque[tuple[Callable[[], None], Callable[[], None]]] = deque()
 
     def add(self, target: _Bytes, source: _Bytes, then: Callable[[], None]) -> None:
-        """Copies ``source`` to ``target``; then calls ``then`` in this thread, now or later."""
+        """Copies ``source`` to ``target``, and calls ``then`` afterwards in this thread, now or later."""
         while len(self._running) >= copying_threads():
             self._finish_one()
         wait = copy_soon(target, source)
@@ -75,7 +76,7 @@ class _Copies:
         interrupt: KeyboardInterrupt | None = None
         while self._running:
             try:
-                each = self._running.popleft()  # which keeps the memory until the copy is over
+                each = self._running.popleft()  # which keeps the memory alive until the copy has ended
                 each[0]()
             except KeyboardInterrupt as raised:
                 interrupt = raised
@@ -88,7 +89,7 @@ def _nothing() -> None:
 
 
 def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet | None, kind: Kind) -> None:
-    """Has the device copy ``data`` (those ``where``) into a buffer, out of memory of a kind that the host fills now."""
+    """Makes the device copy ``data`` (the bytes ``where``) into a buffer, from memory that the host fills first."""
     first, last = (0, data.size) if where is None else (where.start, where.stop)
     size = _piece(last - first)
     with queue.device.visit(), _Copies() as copies:
@@ -110,7 +111,7 @@ def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: B
 def send_whole(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet) -> None:
     """As :func:`send`, of many intervals: the host downloads the whole range, changes it, and uploads it."""
     low, high = where.start, where.stop
-    with queue.device.lock:  # no other thread may change it in between
+    with queue.device.lock:  # no other thread may change the buffer in between
         whole = fetch(queue, buffer, offset + low, high - low, None, None)
         scatter(whole, data[low:high], where, low)
         send(queue, buffer, offset + low, whole, None, "upload")
@@ -124,7 +125,8 @@ def has_many(where: ByteSet | None) -> bool:
 def fetch(
     queue: VulkanQueue, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: _Bytes | None
 ) -> _Bytes:
-    """The bytes of a buffer (those ``where``) in a fresh array, or written to ``out``, whose other bytes stay."""
+    """The bytes of a buffer (the bytes ``where``) in a new array, or written to ``out``, whose other bytes keep their
+    values."""
     only = None if out is None else where
     out = np.empty(nbytes, np.uint8) if out is None else out
     first, last = 0, nbytes
@@ -148,7 +150,7 @@ def fetch(
 
 
 class _Fetched:
-    """A piece on its way to memory that the host sees."""
+    """A piece that the device copies to host-visible memory."""
 
     def __init__(
         self, queue: VulkanQueue, submission: Submission, staging: Buffer, start: int, stop: int, part: ByteSet
@@ -160,7 +162,7 @@ class _Fetched:
         self.part = part
 
     def finish(self, out: _Bytes, only: ByteSet | None, copies: _Copies) -> None:
-        """Puts what was copied into ``out``; only the bytes ``only``, unless that is ``None``."""
+        """Copies the piece into ``out``; only the bytes ``only``, unless this is ``None``."""
         self.queue.wait_for(self.submission)
         start, stop = self.start, self.stop
         found = self.staging.slot.seen(0, stop - start)
@@ -173,7 +175,7 @@ class _Fetched:
 
 
 def _keep(staging: Buffer) -> None:
-    """Called when the memory is not used any more."""
+    """Called when the memory is unused."""
 
 
 def _piece(total: int) -> int:
@@ -185,7 +187,7 @@ def _piece(total: int) -> int:
 
 
 def _parts(first: int, last: int, size: int, where: ByteSet | None) -> Iterator[tuple[int, int, ByteSet]]:
-    """The pieces of a range, with the bytes of each that count; those without any are left out."""
+    """The pieces of a range, each with the bytes to copy; pieces without any are omitted."""
     for start in range(first, last, size):
         stop = min(start + size, last)
         part = ByteSet.interval(start, stop)
@@ -196,7 +198,7 @@ def _parts(first: int, last: int, size: int, where: ByteSet | None) -> Iterator[
 
 
 def regions_of(part: ByteSet, source: int, target: int) -> NDArray[np.uint64]:
-    """Rows of a copy of ``part``, whose positions are moved by ``source`` and ``target``."""
+    """The rows of a copy of ``part``, with ``source`` and ``target`` added to the positions."""
     rows = np.array(list(part.intervals()), np.int64)
     sizes = rows[:, 1] - rows[:, 0]
     regions: NDArray[np.uint64]

@@ -32,10 +32,10 @@ void main() {
     memoryBarrierShared(); barrier();
     // start = t_idx.tile[0] * TILE * ROW + local
     int start = t_idx_tile_0 * 256 * 16 + local;
-    // for turn in range(ROW):
-    for (int turn = 0; turn < 16; ++turn) {
-        // at = start + turn * TILE
-        int at = start + turn * 256;
+    // for load in range(ROW):
+    for (int load = 0; load < 16; ++load) {
+        // at = start + load * TILE
+        int at = start + load * 256;
         // if at < channel.extent[0]:
         if (at < channel_extent_0) {
             // amp.atomic_fetch_add(own[channel[at]], 1)

@@ -63,10 +63,10 @@ void main() {
     own[local >> 2][local & 3] = 0;
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
-    // for turn in range(ROW):
-    for (int turn = 0; turn < 8; ++turn) {
-        // at = (t_idx.tile[0] * ROW + turn) * TILE + local
-        int at = (t_idx_tile_0 * 8 + turn) * 256 + local;
+    // for load in range(ROW):
+    for (int load = 0; load < 8; ++load) {
+        // at = (t_idx.tile[0] * ROW + load) * TILE + local
+        int at = (t_idx_tile_0 * 8 + load) * 256 + local;
         // if at < pixels.extent[0]:
         if (at < pixels_extent_0) {
             // pixel = pixels[at]

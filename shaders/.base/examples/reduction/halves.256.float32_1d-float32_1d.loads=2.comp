@@ -32,10 +32,10 @@ void main() {
     int start = t_idx_tile_0 * 256 * 2 + local;
     // total = 0.0
     float total = 0.0;
-    // for turn in range(loads):
-    for (int turn = 0; turn < 2; ++turn) {
-        // at = start + turn * TILE
-        int at = start + turn * 256;
+    // for load in range(loads):
+    for (int load = 0; load < 2; ++load) {
+        // at = start + load * TILE
+        int at = start + load * 256;
         // if at < values.extent[0]:
         if (at < values_extent_0) {
             total += values[at];

@@ -1,4 +1,4 @@
-"""A conflict that nobody has decided."""
+"""An unresolved conflict."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A feature that the device hasn't."""
+"""A feature that the device lacks."""
 
 from pathlib import Path
 

@@ -10,4 +10,4 @@ def scale(idx, a, z):
     a[idx] = 0.0
 
 
-scale.inspect(FLOATS.extent, FLOATS, 2j)
+scale.inspect(FLOATS.extent, FLOATS, np.clongdouble(2j))

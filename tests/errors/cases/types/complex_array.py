@@ -2,4 +2,4 @@ import numpy as np
 
 import vkamp as amp
 
-amp.array_view(np.zeros(5, np.complex64))
+amp.array_view(np.zeros(5, np.clongdouble))

@@ -1,0 +1,55 @@
+"""All inputs of all rows of the table, in each form, on the accelerators named: ``python -m tests.algorithms NAME...``.
+
+``--only WORD`` keeps the rows whose names contain the word, ``--part 2/5`` every fifth row, ``--forms runs`` one form.
+``--check`` runs each row on two small inputs of its first type, in check mode.  It prints the calls that fail, and
+returns 1 if any does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+import vkamp as amp
+from tests.algorithms import rows  # noqa: F401
+from tests.algorithms.table import ROWS, all_inputs, checked_inputs, compare
+from vkamp.algorithms import _choose
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.algorithms", description=__doc__)
+    parser.add_argument("accelerators", nargs="*", default=["swiftshader", "llvmpipe", "reference"])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--part", default="0/1")
+    parser.add_argument("--forms", default="runs,tiles")
+    arguments = parser.parse_args()
+    part, parts = map(int, arguments.part.split("/"))
+    chosen = [each for each in ROWS if arguments.only in each.name][part::parts]
+    if arguments.check:
+        os.environ["VKAMP_CHECK"] = "1"
+    calls = failures = 0
+    begin = time.perf_counter()
+    for name in arguments.accelerators:
+        view = amp.accelerator(name).default_view
+        is_small = name == "reference"
+        for form in arguments.forms.split(","):
+            for row in chosen:
+                small = is_small or (form == "tiles" and name.startswith("swiftshader"))
+                for a in checked_inputs(row) if arguments.check else all_inputs(row, small=small):
+                    calls += 1
+                    try:
+                        with _choose.forced(form):
+                            compare(row, a, {"accelerator_view": view})
+                    except Exception as error:
+                        failures += 1
+                        what = f"{type(error).__name__}: {str(error)[:300]}"
+                        print(f"{name}, {form}: {row.name} of {a.dtype}, {a.shape}: {what}", flush=True)
+            print(f"{name}, {form}: {calls} calls, {failures} failed, {time.perf_counter() - begin:.0f} s", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

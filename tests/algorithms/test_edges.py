@@ -1,0 +1,209 @@
+"""Inputs that are not ordinary: counted ones, numbers on the device, empty arrays; and functions that do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp import algorithms as alg
+from vkamp.algorithms import lazy, stl
+
+
+@pytest.fixture
+def raw():
+    return np.random.default_rng(3).integers(-50, 50, 1301).astype(np.int32)
+
+
+@pytest.fixture
+def no_waiting(monkeypatch):
+    """A function after which reading a count from the device is an error."""
+
+    def begin():
+        def item(self):
+            raise AssertionError("the host waits for a number")
+
+        monkeypatch.setattr(alg.device_scalar, "item", item)
+        monkeypatch.setattr(alg.device_scalar, "__array__", item)
+
+    def end():
+        monkeypatch.undo()
+
+    return begin, end
+
+
+def same(found, expected):
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def test_counted_inputs_do_not_wait(accelerator_view, raw, no_waiting):
+    begin, end = no_waiting
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    e = raw[raw % 3 == 0]
+    begin()
+    c = alg.select(a, lambda x: x % 3 == 0)
+    in_order = alg.sort(c)
+    found = [
+        (in_order, np.sort(e)),
+        (alg.argsort(c, descending=True), np.argsort(-e, kind="stable")),
+        (alg.sum(c), e.sum()),
+        (alg.max(c), e.max()),
+        (alg.count(c, 0), (e == 0).sum()),
+        (alg.all_of(c, lambda x: x % 3 == 0), True),
+        (alg.find_if(c, lambda x: x > 1000), -1),
+        (alg.scan(c), np.cumsum(e)),
+        (alg.transform(lambda x, y: x + y, c, c), e * 2),
+        (alg.select(c, lambda x: x > 0), e[e > 0]),
+        (alg.nonzero(c), np.flatnonzero(e)),
+        (alg.unique_consecutive(in_order), np.unique(e)),
+    ]
+    mean = alg.mean(c)
+    end()
+    for values, expected in found:
+        same(values, expected)
+    assert abs(float(mean) - e.mean()) < 1e-4
+
+
+def test_counted_inputs_of_nothing_and_of_too_much(accelerator_view, raw):
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    nothing = alg.select(a, lambda x: x > 1000)
+    assert len(alg.sort(nothing)) == 0
+    assert int(alg.sum(nothing)) == 0
+    behind = np.full(20, 7, np.int32)
+    room = amp.array_view(behind)
+    small = alg.select(a, lambda x: x >= 0, out=room.section(0, 10))
+    assert int(small.count) == (raw >= 0).sum()
+    same(room, [*raw[raw >= 0][:10], *[7] * 10])
+    for each in (small, alg.sort(small)):
+        with pytest.raises(amp.AmpError, match="out has room for 10"):
+            np.asarray(each)
+
+
+def test_functions_that_take_no_counted(accelerator_view, raw):
+    c = alg.select(amp.array(raw, accelerator_view=accelerator_view), lambda x: x > 0)
+    with pytest.raises(TypeError, match=r"topk does not take a counted: its \.trim\(\) waits"):
+        alg.topk(c, 3)
+    with pytest.raises(TypeError, match=r"sort with less= or key="):
+        alg.sort(c, less=lambda x, y: x > y)
+    with pytest.raises(amp.AmpError, match="different counts"):
+        alg.transform(lambda x, y: x + y, c, alg.copy(alg.select(c, lambda x: x > 5)))
+
+
+def test_numbers_on_the_device(accelerator_view, raw, no_waiting):
+    begin, end = no_waiting
+    f = raw.astype(np.float32)
+    a = amp.array(f, accelerator_view=accelerator_view)
+    square = amp.array(f[:1296].reshape(36, 36), accelerator_view=accelerator_view)
+    begin()
+    largest = alg.max(a)
+    centred = alg.transform(lambda x, m: x - m, a, alg.mean(a))
+    scaled = alg.transform(lambda m, x: x / m, largest, square)
+    count, first = alg.count(a, largest), alg.find(a, largest)
+    filled = alg.fill(amp.array(10, np.float32, accelerator_view=accelerator_view), largest)
+    end()
+    np.testing.assert_allclose(np.asarray(centred), f - f.mean(), atol=1e-4)
+    np.testing.assert_allclose(np.asarray(scaled), f[:1296].reshape(36, 36) / f.max(), rtol=1e-6)
+    assert (int(count), int(first)) == ((f == f.max()).sum(), f.argmax())
+    same(filled, np.full(10, f.max()))
+
+
+def test_edges_in_a_capture(accelerator_view, raw):
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    with amp.capture() as graph:
+        c = alg.sort(alg.select(a, lambda x: x > 10))
+        centred = alg.transform(lambda x, m: x - m, a, alg.max(a))
+    for shift in (0, 5):
+        amp.copy(raw + shift, a)
+        graph.replay()
+        same(c, np.sort((raw + shift)[raw + shift > 10]))
+        same(centred, raw - raw.max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.uint8])
+def test_empty_inputs(dtype):
+    e = np.empty(0, dtype)
+    assert alg.sum(e) == 0 and alg.sum(e).dtype == np.sum(e).dtype
+    assert alg.prod(e) == 1 and alg.reduce(e) == 0 and alg.reduce(e, alg.functional.max, 3) == 3
+    for function in (alg.min, alg.max, alg.argmin, alg.argmax):
+        with pytest.raises(ValueError, match="zero-size|empty sequence"):
+            function(e)
+    with pytest.raises(ValueError, match="needs init="):
+        alg.reduce(e, lambda x, y: x)
+    with pytest.raises(ValueError, match="the 2 largest of 0"):
+        alg.topk(e, 2)
+    same(alg.sum(np.empty((0, 3), dtype), axis=0), np.zeros(3))
+    for function in (alg.sort, alg.scan, alg.copy, alg.flip, alg.argsort):
+        assert np.asarray(function(e)).shape == (0,)
+    assert alg.sort(e).dtype == dtype
+    assert alg.transform(lambda x: x * 2.0, e).dtype == np.float32
+    with pytest.raises(amp.AmpError, match="different shapes"):
+        alg.transform(lambda x, y: x, e, np.ones(3, dtype))
+    assert [int(alg.find(e, 1)), int(alg.count(e, 1)), bool(alg.all_of(e, lambda x: x > 0))] == [-1, 0, True]
+    keys, values = alg.sort_by_key(e, np.empty(0, np.int32))
+    assert (keys.size, values.dtype) == (0, np.int32)
+
+
+def test_empty_selections(accelerator_view):
+    e = np.empty(0, np.int32)
+    found = alg.select(e, lambda x: x > 0, accelerator_view=accelerator_view)
+    assert (len(found), int(found.count), np.asarray(found).dtype) == (0, 0, np.int32)
+    values, lengths = alg.run_length_encode(e, accelerator_view=accelerator_view)
+    assert len(values) == len(lengths) == 0
+
+
+def test_out_that_overlaps_an_input(accelerator_view, raw):
+    whole = amp.array_view(np.arange(100, dtype=np.int32))
+    left, shifted = whole.section(0, 50), whole.section(1, 50)
+    for call in (
+        lambda: alg.transform(lambda x: x, left, out=shifted),
+        lambda: alg.scan(left, out=shifted),
+        lambda: alg.sort(left, out=shifted),
+        lambda: alg.select(left, lambda x: x > 0, out=left),
+        lambda: alg.adjacent_difference(left, out=left),
+    ):
+        with pytest.raises(amp.AmpError, match="out overlaps an input"):
+            call()
+    same(whole, np.arange(100))
+    alg.transform(lambda x: x + 1, left, out=left, accelerator_view=accelerator_view)
+    same(whole, [*range(1, 51), *range(50, 100)])
+
+
+def test_functions_of_the_wrong_arity(accelerator_view, raw):
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    out = amp.array(raw * 0, accelerator_view=accelerator_view)
+    for call, name in (
+        (lambda: alg.sort(a, less=lambda x: x, out=out), "sort"),
+        (lambda: alg.reduce(a, lambda x: x), "reduce"),
+        (lambda: alg.transform(lambda x, y: x, a, out=out), "transform"),
+        (lambda: alg.select(a, lambda x, y: x, out=out), "select"),
+    ):
+        with pytest.raises(amp.CompileError, match=f"VKA222: .*, which `vkamp.algorithms.{name}` calls as") as error:
+            call()
+        assert error.value.span.file == __file__
+    same(out, raw * 0)
+
+
+def test_errors_end_at_the_callers_line():
+    a = amp.array_view(np.arange(10, dtype=np.int32))
+    for call, kind, message in (
+        (lambda: alg.merge(a, a, 3), TypeError, "merge takes a function as less, not 3"),
+        (lambda: alg.sort(a, key=2), TypeError, "sort takes a function as key, not 2"),
+        (lambda: alg.sum([1, 2]), TypeError, "not list: write np.array"),
+        (lambda: alg.sort(a, descend=True), TypeError, "unexpected keyword argument 'descend'"),
+        (lambda: alg.transform(lambda x: x.foo, a), amp.CompileError, "VKA206"),
+        (lambda: stl.transform(a, a, lambda x: x.foo), amp.CompileError, "VKA206"),
+        (lambda: lazy.map(lambda x: x), TypeError, "one to three inputs, not 0"),
+        (lambda: len(alg.select(a, lambda x: x > 2, out=np.zeros(1, np.int32))), amp.AmpError, "out has room for 1"),
+        (lambda: np.asarray(alg.select(a, lambda x: x > 2, out=np.zeros(1, np.int32))), amp.AmpError, "room for 1"),
+    ):
+        with pytest.raises(kind, match=message) as error:
+            call()
+        assert all("/vkamp/" not in str(frame.path) for frame in error.traceback), message
+
+
+@pytest.mark.accelerators("llvmpipe", "reference")
+def test_segments_in_a_list(accelerator_view):
+    values = amp.array(np.arange(10, dtype=np.float32), accelerator_view=accelerator_view)
+    assert np.asarray(alg.segmented_reduce(values, [0, 3, 5, 10])).tolist() == [3, 7, 35]
+    flags = [True, False, False, True, False, True, False, False, False, False]
+    assert np.asarray(alg.segmented_scan(values, flags)).tolist() == [0, 1, 3, 3, 7, 5, 11, 18, 26, 35]

@@ -1,0 +1,359 @@
+"""Calls that come again: their launches are repeated, in the same memory, and results in use stay what they are."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.algorithms import rows  # noqa: F401
+from tests.algorithms.table import ROWS, compare, inputs
+from vkamp import algorithms as alg
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.dispatch import call_cache
+
+N = 3001
+#: As many calls as there are copies, and more.
+CALLS = 7
+#: Parts of the table, and how many of them the suite runs.
+PARTS, SLICE = 16, 2
+#: Functions that wait for a number, of which the size of the result depends.
+WAITING = {"histogram", "bincount", "run_length_decode", "repeat"}
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    call_cache.trim()
+    yield
+    call_cache.trim()
+
+
+@pytest.fixture
+def numbers(accelerator_view):
+    return amp.array(np.random.default_rng(4).random(N).astype(np.float32), accelerator_view=accelerator_view)
+
+
+def copies():
+    """The remembered calls that can be repeated, each with how many copies it has."""
+    return [len(each.copies) for each in call_cache._calls.values() if each.copies]
+
+
+def change(container, values):
+    amp.copy(np.ascontiguousarray(values), container)
+
+
+# -- all functions -------------------------------------------------------------------------------------------------
+
+
+def containers_of(value, view, made):
+    """Arguments with arrays of a device in place of numpy's; ``made``: pairs of both."""
+    if isinstance(value, np.ndarray) and value.ndim and value.size and value.dtype.kind in "iuf":
+        made.append((value, amp.array(np.ascontiguousarray(value), accelerator_view=view)))
+        return made[-1][1]
+    if type(value) in (list, tuple):
+        return type(value)(containers_of(each, view, made) for each in value)
+    return value
+
+
+def contents(value):
+    """The numbers of a result, or of arguments."""
+    if isinstance(value, (list, tuple)):
+        return [contents(each) for each in value]
+    if isinstance(value, alg.counted) and int(value.count) > len(value.values):
+        return int(value.count)
+    is_known = isinstance(value, (amp.array, amp.array_view, alg.device_scalar, alg.counted, np.ndarray))
+    return np.asarray(value).tolist() if is_known else value
+
+
+def called_again(function, view):
+    """Calls a function several times with the same containers, and compares the results."""
+
+    def call(*args, **named):
+        made = []
+        args = containers_of(args, view, made)
+        before = repr(contents(args))
+        results = [function(*args, **named)]
+        expected = repr(contents(results[0]))
+        if repr(contents(args)) != before:
+            # The next call would begin with other elements.
+            for raw, container in made:
+                if raw.flags.writeable:
+                    raw[...] = np.asarray(container)
+            return results[0]
+        if function.__name__ not in WAITING:
+            with amp.capture() as graph:
+                results.append(function(*args, **named))
+            for _ in range(2):
+                graph.replay()
+                assert repr(contents(results[-1])) == expected, function.__name__
+        for _ in range(3):
+            results.append(function(*args, **named))
+            assert [repr(contents(each)) for each in results] == [expected] * len(results), function.__name__
+        return results[-1]
+
+    return call
+
+
+@pytest.mark.accelerators("llvmpipe")
+@pytest.mark.parametrize("part", range(SLICE))
+def test_every_function(accelerator_view, part, monkeypatch):
+    """``python -m tests.algorithms --again`` runs all rows."""
+    assert len(every_function(accelerator_view, ROWS[part::PARTS], monkeypatch)) > 3
+
+
+def every_function(view, tested, monkeypatch):
+    """Compares results of repeated calls with those of the first, and shows that they stay what they are; the names of
+    the rows whose calls were repeated."""
+    run, runs = call_cache._Copy.run, []
+    monkeypatch.setattr(call_cache._Copy, "run", lambda self: runs.append(self) or run(self))
+    for name in alg.__all__:
+        function = getattr(alg, name)
+        if callable(function) and not isinstance(function, type) and name not in ("shuffle", "trim"):
+            monkeypatch.setattr(alg, name, called_again(function, view))
+    repeated = []
+    for position, row in enumerate(tested):
+        runs.clear()
+        with _choose.forced("runs" if position % 2 else "tiles"):
+            compare(row, list(inputs(row, position))[-1], {"accelerator_view": view})
+        if runs:
+            repeated.append(row.name)
+    return repeated
+
+
+# -- results -------------------------------------------------------------------------------------------------------
+
+
+def test_results_in_use_stay(accelerator_view, numbers):
+    """More results than copies, of changing inputs."""
+    kept, expected = [], []
+    for k in range(CALLS):
+        change(numbers, np.full(N, k + 1, np.float32))
+        kept.append((alg.sum(numbers), alg.scan(numbers), alg.select(numbers, lambda x: x > 2)))
+        expected.append(k + 1)
+    for k, (total, sums, chosen) in zip(expected, kept, strict=True):
+        assert float(total) == k * N
+        np.testing.assert_array_equal(np.asarray(sums), k * np.arange(1, N + 1))
+        assert len(chosen) == (N if k > 2 else 0)
+    if accelerator_view.accelerator.device_path != "reference":
+        assert copies() == [4, 4, 4]
+
+
+@pytest.mark.accelerators("llvmpipe", "swiftshader")
+def test_results_are_used_again(accelerator_view, numbers):
+    found = alg.sum(numbers)
+    for k in range(CALLS):
+        change(numbers, np.full(N, k, np.float32))
+        found = alg.sum(numbers)
+        assert float(found) == k * N
+    # The last result was in use while the next one was computed.
+    assert copies() == [2]
+
+
+@pytest.mark.accelerators("llvmpipe", "swiftshader")
+def test_what_holds_a_result(accelerator_view, numbers):
+    """Its view, a section of its memory, a graph, and numpy's view of its host memory."""
+
+    @amp.kernel
+    def twice(idx, a):
+        a[idx] = a[idx] * 2
+
+    for hold in (
+        lambda found: found,
+        lambda found: amp.array_view(found),
+        lambda found: amp.array_view(found)[5:9],
+        lambda found: found.reinterpret_as(np.int32),
+        lambda found: np.asarray(amp.array_view(found)),
+        lambda found: alg.transform(functional.identity, found),
+    ):
+        call_cache.trim()
+        kept = []
+        for k in range(CALLS):
+            change(numbers, np.full(N, k, np.float32))
+            kept.append(hold(alg.scan(numbers)))
+        for k, each in enumerate(kept):
+            found = np.asarray(each).view(np.float32)
+            whole = k * np.arange(1, N + 1, dtype=np.float32)
+            np.testing.assert_array_equal(found, whole[5:9] if found.size == 4 else whole)
+    graphs = []
+    for k in range(CALLS):
+        change(numbers, np.full(N, k, np.float32))
+        found = alg.scan(numbers)
+        with amp.capture() as graph:
+            amp.parallel_for_each(found.extent, twice, found)
+        graphs.append((graph, amp.array_view(found)))
+        del found
+    for k, (graph, found) in enumerate(graphs):
+        graph.replay()
+        np.testing.assert_array_equal(np.asarray(found), 2 * k * np.arange(1, N + 1, dtype=np.float32))
+
+
+@pytest.mark.accelerators("llvmpipe", "swiftshader")
+def test_a_result_that_was_changed(accelerator_view, numbers):
+    for k in range(CALLS):
+        found = alg.scan(numbers)
+        np.testing.assert_allclose(np.asarray(found)[-1], np.asarray(numbers).sum(), rtol=1e-5)
+        change(found, np.full(N, -k, np.float32))
+        alg.fill(found, 9.0)
+        del found
+
+
+def test_chains(accelerator_view, numbers):
+    """Results are inputs of other calls, and come again."""
+    raw = np.asarray(numbers).astype(np.float64)
+    for k in range(CALLS):
+        factor = np.float32(k % 3)
+        scaled = alg.transform(lambda x: x * factor, numbers)  # noqa: B023 - called at once
+        total = alg.sum(alg.scan(scaled))
+        np.testing.assert_allclose(float(total), np.cumsum(raw * factor).sum(), rtol=1e-4)
+
+
+# -- what a call depends on ----------------------------------------------------------------------------------------
+
+OFFSET = 1.0
+
+
+def moved(x):
+    return x + OFFSET
+
+
+def test_functions_and_what_they_use(accelerator_view, numbers, monkeypatch):
+    raw = np.asarray(numbers)
+    for k in range(CALLS):
+        monkeypatch.setattr("tests.algorithms.test_repeated_calls.OFFSET", float(k // 2))
+        np.testing.assert_allclose(np.asarray(alg.transform(moved, numbers)), raw + k // 2, rtol=1e-6)
+        added = float(k)
+        np.testing.assert_allclose(np.asarray(alg.transform(lambda x: x + added, numbers)), raw + k, rtol=1e-6)  # noqa: B023
+        found = alg.count_if(numbers, (lambda x: x > 0.5) if k % 2 else (lambda x: x <= 0.5))
+        assert int(found) == ((raw > 0.5) if k % 2 else (raw <= 0.5)).sum()
+
+
+def test_captured_containers(accelerator_view, numbers):
+    table = amp.array(np.arange(4, dtype=np.float32), accelerator_view=accelerator_view)
+    for k in range(CALLS):
+        change(table, np.arange(4, dtype=np.float32) + k)
+        found = alg.transform(lambda x: table[amp.int32(x * 4)], numbers)
+        np.testing.assert_array_equal(np.asarray(found), (np.asarray(numbers) * 4).astype(np.int32) + k)
+
+
+def test_numbers_and_types(accelerator_view, numbers):
+    for k in range(CALLS):
+        for value in (k, np.float32(k), 0.0, -0.0, True):
+            filled = np.asarray(alg.fill(alg.copy(numbers), value))
+            assert filled.tobytes() == np.full(N, value, np.float32).tobytes()
+        for dtype in (np.float32, np.int32):
+            found = alg.sum(numbers, dtype=dtype)
+            assert found.dtype == dtype
+
+
+def test_in_place_and_out(accelerator_view, numbers):
+    expected = np.asarray(numbers).astype(np.float64)
+    out = amp.array(amp.extent(N), np.float32, accelerator_view=accelerator_view)
+    for _ in range(CALLS):
+        found = alg.transform(lambda x: x * 0.5, numbers, out=numbers)
+        assert found is numbers
+        expected *= 0.5
+        assert alg.scan(numbers, out=out) is out
+        np.testing.assert_allclose(np.asarray(out)[-1], expected.sum(), rtol=1e-4)
+    np.testing.assert_allclose(np.asarray(numbers), expected, rtol=1e-5)
+
+
+def test_views_of_numpy_memory(accelerator_view):
+    """The host's changes are seen, and memory that is viewed anew is another container."""
+    raw = np.zeros(N, np.float32)
+    view = amp.array_view(raw)
+    for k in range(CALLS):
+        raw[:] = k
+        view.refresh()
+        assert float(alg.sum(view, accelerator_view=accelerator_view)) == k * N
+        assert float(alg.sum(amp.array_view(raw), accelerator_view=accelerator_view)) == k * N
+
+
+def test_scalars_and_counted(accelerator_view, numbers):
+    raw = np.asarray(numbers)
+    for k in range(CALLS):
+        change(numbers, raw + np.float32(k))
+        chosen = alg.select(numbers, lambda x: x > 0.25)
+        np.testing.assert_allclose(float(alg.sum(chosen)), (raw + k)[raw + k > 0.25].sum(), rtol=1e-4)
+        centred = alg.transform(functional.minus, numbers, alg.mean(numbers))
+        np.testing.assert_allclose(np.asarray(centred), raw - raw.mean(), atol=2e-5)
+
+
+def test_random_orders_differ(accelerator_view, numbers):
+    random = np.random.default_rng(1)
+    orders = {np.asarray(alg.shuffle(numbers, random)).tobytes() for _ in range(CALLS)}
+    assert len(orders) == CALLS
+
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.accelerators("llvmpipe", "swiftshader")
+def test_containers_that_go_take_their_calls_along(accelerator_view):
+    for k in range(CALLS):
+        given = amp.array(np.full(N, k, np.float32), accelerator_view=accelerator_view)
+        for _ in range(3):
+            assert float(alg.sum(given)) == k * N
+        assert copies() == [1]
+        del given
+        gc.collect()
+        assert copies() == []
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_memory_is_bounded(accelerator_view, monkeypatch):
+    monkeypatch.setattr(call_cache, "_most_bytes", lambda view: 100_000)
+    given = [amp.array(np.ones(N, np.float32), accelerator_view=accelerator_view) for _ in range(12)]
+    large = amp.array(np.ones(20_000, np.float32), accelerator_view=accelerator_view)
+    for _ in range(4):
+        for each in (*given, large):
+            assert np.asarray(alg.scan(each))[-1] == each.extent[0]
+        held = sum(copy.nbytes for call in call_cache._calls.values() for copy in call.copies or ())
+        assert held <= 100_000
+    assert held > 50_000
+    alg.trim()
+    assert copies() == []
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_many_threads(accelerator_view, numbers):
+    wrong = []
+
+    def work(k):
+        mine = alg.fill(amp.array(amp.extent(N), np.float32, accelerator_view=accelerator_view), k)
+        for _ in range(30):
+            total, shared = alg.sum(mine), alg.sum(lazy.map(functional.identity, numbers))
+            if float(total) != k * N or abs(float(shared) - np.asarray(numbers).sum()) > 0.1:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_check_mode_and_captures_run_the_function(accelerator_view, numbers, monkeypatch):
+    for _ in range(3):
+        alg.sum(numbers)
+    with amp.capture() as graph:
+        total = alg.sum(numbers)
+    change(numbers, np.ones(N, np.float32))
+    graph.replay()
+    assert float(total) == N
+    monkeypatch.setenv("VKAMP_CHECK", "1")
+    assert float(alg.sum(numbers)) == N
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_errors_come_again(accelerator_view, numbers):
+    for _ in range(4):
+        with pytest.raises(amp.AmpError):
+            alg.scan(numbers, out=amp.array_view(numbers)[1:])
+        with pytest.raises(amp.CompileError):
+            alg.transform(lambda x: x.nothing, numbers)
+    assert copies() == []

@@ -1,0 +1,87 @@
+"""Scans in one launch, which the library chooses on GPUs alone."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp import algorithms as alg
+from vkamp.algorithms import functional, lazy, scan_chained
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Tiles of 512 elements, or of 1024 from 4096 elements on."""
+    monkeypatch.setattr(scan_chained, "TILE", 64)
+    monkeypatch.setattr(scan_chained, "FEW_ROWS", 2)
+    monkeypatch.setattr(scan_chained, "ROWS", 4)
+    monkeypatch.setattr(scan_chained, "MANY", 4096)
+
+
+@amp.func
+def last_set(a, b):
+    """The second one, unless it is 0: associative, not commutative."""
+    return b if b != 0 else a
+
+
+def check(view, n, dtype, op, expected, *, inclusive=True, init=None, in_place=False):
+    raw = np.random.default_rng(n).integers(-2, 3, n).astype(dtype)
+    values = amp.array(raw, accelerator_view=view)
+    out = values if in_place else amp.array(values.extent, dtype, accelerator_view=view)
+    start = np.dtype(dtype).type(0 if init is None else init)
+    scan_chained.chained_scan_into(
+        view, lazy.of(values).flat(), out, op, inclusive=inclusive, init=start, has_init=init is not None
+    )
+    np.testing.assert_array_equal(np.asarray(out), expected(raw))
+
+
+def sums(raw):
+    return np.cumsum(raw, dtype=raw.dtype)
+
+
+def latest(raw):
+    at = np.maximum.accumulate(np.where(raw != 0, np.arange(len(raw)), -1))
+    return np.where(at < 0, 0, raw[at]).astype(raw.dtype)
+
+
+@pytest.mark.accelerators("llvmpipe", "reference")
+def test_every_size(accelerator_view):
+    is_slow = accelerator_view.accelerator.device_path == "reference"
+    for n in (1, 513, 1030) if is_slow else (1, 3, 511, 512, 513, 4095):
+        check(accelerator_view, n, np.int32, functional.plus, sums)
+    if is_slow:  # lavapipe compiles for seconds
+        check(accelerator_view, 1030, np.float32, functional.plus, sums, in_place=True)
+        check(accelerator_view, 1030, np.int32, functional.plus, lambda raw: sums(raw) + 7, init=7)
+    else:
+        check(accelerator_view, 40_001, np.uint32, last_set, latest, in_place=True)
+        check(accelerator_view, 513, np.int32, functional.plus, lambda x: sums(x) - x + 7, inclusive=False, init=7)
+    for words in scan_chained._words[accelerator_view]:
+        assert not np.asarray(words).any(), "the last tile has cleared them"
+
+
+@pytest.mark.parametrize("lanes", [1, 8, 64])
+def test_subgroups_of_any_size(lanes):
+    with amp.reference_subgroups(lanes):
+        check(amp.accelerator("reference").default_view, 1030, np.int32, functional.plus, sums)
+
+
+def test_what_the_library_chooses(monkeypatch):
+    """A device that is taken for a GPU scans in one launch; floats in a given order in several."""
+    view = amp.accelerator("llvmpipe").default_view
+    raw = np.random.default_rng(1).integers(0, 9, 3001).astype(np.float32)
+    values = amp.array(raw, accelerator_view=view)
+    chained = []
+    into = scan_chained.chained_scan_into
+    scan = importlib.import_module("vkamp.algorithms.scan")  # The function of the same name hides the module.
+    monkeypatch.setattr(scan, "chained_scan_into", lambda *a, **k: chained.append(1) or into(*a, **k))
+    monkeypatch.setattr(scan, "can_chain", lambda view, out: True)
+    with alg._choose.forced("tiles"):
+        np.testing.assert_array_equal(np.asarray(alg.scan(values)), sums(raw))
+        assert len(chained) == 1
+        np.testing.assert_array_equal(np.asarray(alg.scan(values, deterministic=True)), sums(raw))
+        assert len(chained) == 1
+        np.testing.assert_array_equal(np.asarray(alg.scan(values, reverse=True)), sums(raw[::-1])[::-1])
+        assert len(chained) == 2

@@ -1,0 +1,145 @@
+"""The names of C++ AMP's library: all of them, each on ranges of a few hundred elements."""
+
+# Each call is a line.
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp.algorithms import functional as fn
+from vkamp.algorithms import stl
+
+RAW = np.random.default_rng(2).integers(-40, 40, 301).astype(np.int32)
+SORTED = np.sort(RAW)
+LESS = np.sort(RAW[:100])
+HEADS = SORTED[np.flatnonzero(np.r_[True, SORTED[1:] != SORTED[:-1]])]
+BEFORE = RAW[RAW < 9]
+
+
+def below_nine(x):
+    return x < 9
+
+
+def increase(values, i):
+    values[i] += 1
+
+
+def pair_by_pair(a, b):
+    return np.r_[a[:9], b[9:]]
+
+
+def is_permutation(found, of):
+    return (np.sort(found) == np.sort(of)).all()
+
+
+#: Name: the calls, on views of RAW, of SORTED, of LESS and of memory, each with what it has to be.  A function of the
+#: view and an expected value: the first returns what is compared.
+CASES = {
+    "adjacent_difference": [(lambda v, s, t, o: stl.adjacent_difference(v, o), np.diff(RAW, prepend=0))],
+    "adjacent_find": [
+        (lambda v, s, t, o: stl.adjacent_find(s), np.flatnonzero(SORTED[1:] == SORTED[:-1])[0]),
+        (lambda v, s, t, o: stl.adjacent_find(v, lambda a, b: b > a + 60), np.flatnonzero(RAW[1:] > RAW[:-1] + 60)[0]),
+    ],
+    "all_of": [(lambda v, s, t, o: stl.all_of(v, below_nine), False), (lambda v, s, t, o: (stl.all_of(v, lambda x: x < 99, o), o[:1])[1], [1])],
+    "any_of": [(lambda v, s, t, o: stl.any_of(v, below_nine), True)],
+    "none_of": [(lambda v, s, t, o: stl.none_of(v, below_nine), False), (lambda v, s, t, o: stl.none_of(v, lambda x: x > 99), True)],
+    "binary_search": [(lambda v, s, t, o: stl.binary_search(s, int(RAW[5])), True), (lambda v, s, t, o: stl.binary_search(s, 41), False)],
+    "copy": [(lambda v, s, t, o: stl.copy(v, o), RAW)],
+    "copy_backward": [(lambda v, s, t, o: (stl.copy_backward(v[:298], v[3:]), v)[1], np.r_[RAW[:3], RAW[:-3]])],
+    "copy_if": [(lambda v, s, t, o: stl.copy_if(v, o, below_nine), BEFORE)],
+    "copy_n": [(lambda v, s, t, o: stl.copy_n(v, 7, o[:7]), RAW[:7])],
+    "count": [(lambda v, s, t, o: stl.count(v, 7), (RAW == 7).sum())],
+    "count_if": [(lambda v, s, t, o: stl.count_if(v, below_nine), BEFORE.size)],
+    "equal": [(lambda v, s, t, o: stl.equal(v, v), True), (lambda v, s, t, o: stl.equal(v, s), False)],
+    "equal_range": [(lambda v, s, t, o: [int(at) for at in stl.equal_range(s, 7)], [np.searchsorted(SORTED, 7), np.searchsorted(SORTED, 7, "right")])],
+    "fill": [(lambda v, s, t, o: stl.fill(v, 3), np.full(301, 3))],
+    "fill_n": [(lambda v, s, t, o: stl.fill_n(v, 5, 3), np.r_[np.full(5, 3), RAW[5:]])],
+    "find": [(lambda v, s, t, o: stl.find(v, int(RAW[200])), np.flatnonzero(RAW == RAW[200])[0]), (lambda v, s, t, o: stl.find(v, 99), -1)],
+    "find_end": [(lambda v, s, t, o: stl.find_end(v, v[250:252]), 250)],
+    "find_first_of": [(lambda v, s, t, o: stl.find_first_of(v, v[10:11]), np.flatnonzero(RAW == RAW[10])[0])],
+    "find_if": [(lambda v, s, t, o: stl.find_if(v, below_nine), np.flatnonzero(RAW < 9)[0])],
+    "find_if_not": [(lambda v, s, t, o: stl.find_if_not(v, below_nine), np.flatnonzero(RAW >= 9)[0])],
+    "for_each": [(lambda v, s, t, o: (stl.for_each(v, increase), v)[1], RAW + 1)],
+    "for_each_no_return": [(lambda v, s, t, o: (stl.for_each_no_return(v, increase), v)[1], RAW + 1)],
+    "generate": [(lambda v, s, t, o: stl.generate(v, lambda i: i * i), np.arange(301) ** 2)],
+    "generate_n": [(lambda v, s, t, o: stl.generate_n(v, 5, lambda i: i * i), np.r_[np.arange(5) ** 2, RAW[5:]])],
+    "includes": [(lambda v, s, t, o: stl.includes(s, t), True), (lambda v, s, t, o: stl.includes(t, s), False)],
+    "inner_product": [(lambda v, s, t, o: stl.inner_product(v, s, 5), 5 + RAW @ SORTED), (lambda v, s, t, o: stl.inner_product(v, s, -99, fn.max, fn.minus), (RAW - SORTED).max())],
+    "inplace_merge": [(lambda v, s, t, o: (stl.copy(s[200:], o[:101]), stl.copy(s[:200], o[101:]), stl.inplace_merge(o, 101))[2], SORTED)],
+    "iota": [(lambda v, s, t, o: stl.iota(v, 7), np.arange(7, 308))],
+    "is_partitioned": [(lambda v, s, t, o: stl.is_partitioned(s, below_nine), True), (lambda v, s, t, o: stl.is_partitioned(v, below_nine), False)],
+    "is_sorted": [(lambda v, s, t, o: stl.is_sorted(s), True), (lambda v, s, t, o: stl.is_sorted(s, fn.greater), False)],
+    "is_sorted_until": [(lambda v, s, t, o: stl.is_sorted_until(v), np.flatnonzero(RAW[1:] < RAW[:-1])[0] + 1)],
+    "iter_swap": [(lambda v, s, t, o: (stl.iter_swap(v, 0, v, 300), v)[1], np.r_[RAW[300:], RAW[1:300], RAW[:1]])],
+    "lexicographical_compare": [(lambda v, s, t, o: stl.lexicographical_compare(t, s), LESS.tolist() < SORTED.tolist())],
+    "lower_bound": [(lambda v, s, t, o: stl.lower_bound(s, 7), np.searchsorted(SORTED, 7))],
+    "upper_bound": [(lambda v, s, t, o: stl.upper_bound(s, 7), np.searchsorted(SORTED, 7, "right"))],
+    "max_element": [(lambda v, s, t, o: stl.max_element(v), RAW.argmax()), (lambda v, s, t, o: stl.max_element(v, fn.greater), RAW.argmin())],
+    "min_element": [(lambda v, s, t, o: stl.min_element(v), RAW.argmin())],
+    "merge": [(lambda v, s, t, o: stl.merge(s[:100], s[100:], o), SORTED)],
+    "minmax": [(lambda v, s, t, o: list(stl.minmax(3, 2)), [2, 3])],
+    "minmax_element": [(lambda v, s, t, o: [int(at) for at in stl.minmax_element(v)], [RAW.argmin(), 300 - RAW[::-1].argmax()])],
+    "mismatch": [(lambda v, s, t, o: stl.mismatch(v, s), np.flatnonzero(RAW != SORTED)[0])],
+    "move": [(lambda v, s, t, o: stl.move(v, o), RAW)],
+    "move_backward": [(lambda v, s, t, o: (stl.move_backward(v[:298], v[3:]), v)[1], np.r_[RAW[:3], RAW[:-3]])],
+    "nth_element": [(lambda v, s, t, o: stl.nth_element(v, 77)[77:78], SORTED[77:78])],
+    "partial_sort": [(lambda v, s, t, o: stl.partial_sort(v, 77)[:77], SORTED[:77]), (lambda v, s, t, o: stl.partial_sort(v, 7, fn.greater)[:7], SORTED[::-1][:7])],
+    "partial_sort_copy": [(lambda v, s, t, o: stl.partial_sort_copy(v, o[:20]), SORTED[:20])],
+    "partition": [(lambda v, s, t, o: (stl.partition(v, below_nine), v)[1], np.r_[BEFORE, RAW[RAW >= 9]])],
+    "partition_point": [(lambda v, s, t, o: stl.partition_point(s, below_nine), BEFORE.size)],
+    "random_shuffle": [(lambda v, s, t, o: is_permutation(stl.random_shuffle(v), RAW), True)],
+    "reduce": [(lambda v, s, t, o: stl.reduce(v, 5), 5 + RAW.sum()), (lambda v, s, t, o: stl.reduce(v, 0, fn.max), RAW.max())],
+    "remove": [(lambda v, s, t, o: (lambda n: v[: int(n)])(stl.remove(v, 7)), RAW[RAW != 7])],
+    "remove_copy": [(lambda v, s, t, o: stl.remove_copy(v, o, 7), RAW[RAW != 7])],
+    "remove_copy_if": [(lambda v, s, t, o: stl.remove_copy_if(v, o, below_nine), RAW[RAW >= 9])],
+    "remove_if": [(lambda v, s, t, o: (lambda n: v[: int(n)])(stl.remove_if(v, below_nine)), RAW[RAW >= 9])],
+    "replace": [(lambda v, s, t, o: stl.replace(v, 7, 99), np.where(RAW == 7, 99, RAW))],
+    "replace_copy": [(lambda v, s, t, o: stl.replace_copy(v, o, 7, 99), np.where(RAW == 7, 99, RAW))],
+    "replace_copy_if": [(lambda v, s, t, o: stl.replace_copy_if(v, o, below_nine, 99), np.where(RAW < 9, 99, RAW))],
+    "replace_if": [(lambda v, s, t, o: stl.replace_if(v, below_nine, 99), np.where(RAW < 9, 99, RAW))],
+    "reverse": [(lambda v, s, t, o: stl.reverse(v), RAW[::-1])],
+    "reverse_copy": [(lambda v, s, t, o: stl.reverse_copy(v, o), RAW[::-1])],
+    "rotate": [(lambda v, s, t, o: stl.rotate(v, 5), np.roll(RAW, -5))],
+    "rotate_copy": [(lambda v, s, t, o: stl.rotate_copy(v, 5, o), np.roll(RAW, -5))],
+    "search": [(lambda v, s, t, o: stl.search(v, v[100:104]), 100)],
+    "search_n": [(lambda v, s, t, o: stl.search_n(s, 3, 7), np.searchsorted(SORTED, 7))],
+    "set_difference": [(lambda v, s, t, o: np.sort(np.r_[np.asarray(stl.set_difference(s, t)), LESS]), SORTED)],
+    "set_intersection": [(lambda v, s, t, o: stl.set_intersection(s, t, o), LESS)],
+    "set_symmetric_difference": [(lambda v, s, t, o: np.sort(np.r_[np.asarray(stl.set_symmetric_difference(t, s)), LESS]), SORTED)],
+    "set_union": [(lambda v, s, t, o: stl.set_union(s, t), SORTED)],
+    "shuffle": [(lambda v, s, t, o: is_permutation(stl.shuffle(v, 3), RAW), True)],
+    "sort": [(lambda v, s, t, o: stl.sort(v), SORTED), (lambda v, s, t, o: stl.sort(v, fn.greater), SORTED[::-1])],
+    "stable_partition": [(lambda v, s, t, o: stl.stable_partition(v, below_nine), BEFORE.size)],
+    "stable_sort": [(lambda v, s, t, o: stl.stable_sort(v), SORTED)],
+    "swap": [(lambda v, s, t, o: (amp.parallel_for_each(amp.extent(1), swap_ends, v), v)[1], np.r_[RAW[300:], RAW[1:300], RAW[:1]])],
+    "swap_ranges": [(lambda v, s, t, o: (stl.swap_ranges(v, s), v)[1], SORTED)],
+    "transform": [(lambda v, s, t, o: stl.transform(v, o, lambda x: 2 * x), 2 * RAW), (lambda v, s, t, o: stl.transform(v, v, fn.minus, s), RAW - SORTED)],
+    "unique": [(lambda v, s, t, o: (lambda n: s[: int(n)])(stl.unique(s)), HEADS)],
+    "unique_copy": [(lambda v, s, t, o: stl.unique_copy(s, o), HEADS)],
+}  # fmt: skip
+
+
+@amp.kernel
+def swap_ends(idx, values):
+    if idx[0] == 0:
+        stl.swap(values, 0, values.extent[0] - 1)
+
+
+def test_all_names_are_there_documented_and_tested():
+    assert len(stl.__all__) == 78
+    assert set(CASES) == set(stl.__all__)
+    for name in stl.__all__:
+        assert getattr(stl, name).__doc__, name
+
+
+@pytest.mark.accelerators("llvmpipe")
+@pytest.mark.parametrize("part", range(4))
+def test_against_numpy(accelerator_view, part):
+    for turn, (name, calls) in enumerate(CASES.items()):
+        for call, expected in calls if turn % 4 == part else []:
+            memory = RAW, SORTED, LESS, np.zeros_like(RAW)
+            views = [amp.array_view(amp.array(each, accelerator_view=accelerator_view)) for each in memory]
+            np.testing.assert_array_equal(np.asarray(call(*views)), expected, err_msg=name)

@@ -1,0 +1,284 @@
+"""Distributions: their shapes, their bits on every device, and their layouts."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp import algorithms as alg
+from vkamp import rng
+from vkamp.algorithms import lazy
+
+_erf = np.vectorize(math.erf)
+
+
+def count(accelerator_view):
+    """How many numbers to draw: the reference accelerator runs element by element in Python."""
+    return 20_011 if accelerator_view.accelerator.device_path != "reference" else 307
+
+
+def far(n):
+    """The largest distance of so many numbers' distribution from the true one, exceeded once in 10^5 samples."""
+    return math.sqrt(-math.log(0.5e-5) / 2 / n)
+
+
+def generator(accelerator_view, seed=1):
+    return rng.Generator(rng.Philox4x32(seed), accelerator_view)
+
+
+def distance(numbers, distribution):
+    """Kolmogorov's and Smirnov's statistic."""
+    expected = distribution(np.sort(np.asarray(numbers, np.float64).ravel()))
+    steps = np.arange(len(expected) + 1) / len(expected)
+    return max((expected - steps[:-1]).max(), (steps[1:] - expected).max())
+
+
+#: A draw of n numbers, its distribution function, its mean and its variance.
+CONTINUOUS = {
+    "random": (lambda g, n: g.random(n), lambda x: x, 1 / 2, 1 / 12),
+    "uniform": (lambda g, n: g.uniform(-2, 6, n), lambda x: (x + 2) / 8, 2, 64 / 12),
+    "normal": (lambda g, n: g.normal(1, 2, n), lambda x: (1 + _erf((x - 1) / 2 / math.sqrt(2))) / 2, 1, 4),
+    "exponential": (lambda g, n: g.exponential(3, n), lambda x: 1 - np.exp(-x / 3), 3, 9),
+    "gamma of 1": (lambda g, n: g.gamma(1, 2, n), lambda x: 1 - np.exp(-x / 2), 2, 4),
+    "gamma of 3": (lambda g, n: g.standard_gamma(3, n), lambda x: 1 - np.exp(-x) * (1 + x + x * x / 2), 3, 3),
+    # Half the square of a normal number.
+    "gamma of a half": (lambda g, n: g.gamma(0.5, 1, n), lambda x: _erf(np.sqrt(x)), 1 / 2, 1 / 2),
+    "lognormal": (
+        lambda g, n: g.lognormal(0.5, 0.25, n),
+        lambda x: (1 + _erf((np.log(x) - 0.5) / 0.25 / math.sqrt(2))) / 2,
+        math.exp(0.5 + 0.03125),
+        (math.exp(0.0625) - 1) * math.exp(1.0625),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous_distributions(accelerator_view, name):
+    draw, distribution, mean, variance = CONTINUOUS[name]
+    n = count(accelerator_view)
+    found = np.asarray(draw(generator(accelerator_view), n), np.float64)
+    assert distance(found, distribution) < far(n)
+    assert abs(found.mean() - mean) < 5 * math.sqrt(variance / n)
+    assert abs(found.var() - variance) < 15 * variance / math.sqrt(n)
+    # Neighbours, and numbers of neighbouring threads, are not related.
+    for step in (1, 2, 4):
+        assert abs(np.corrcoef(found[:-step], found[step:])[0, 1]) < 5 / math.sqrt(n)
+
+
+@pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
+@pytest.mark.parametrize("name", ["random", "standard_normal", "standard_exponential"])
+def test_doubles(accelerator, name):
+    view = amp.accelerator(accelerator).default_view
+    n = count(view)
+    found = np.asarray(getattr(generator(view), name)(n, dtype=np.float64))
+    assert found.dtype == np.float64
+    distribution = {
+        "random": lambda x: x,
+        "standard_normal": lambda x: (1 + _erf(x / math.sqrt(2))) / 2,
+        "standard_exponential": lambda x: 1 - np.exp(-x),
+    }[name]
+    assert distance(found, distribution) < far(n)
+    assert (found.astype(np.float32) != found).mean() > 0.99, "they have more bits than float32"
+
+
+@pytest.mark.parametrize(("low", "high", "dtype"), [
+    (0, 10, np.int32), (-3, 4, np.int32), (0, 3 << 30, np.uint32), (-(1 << 31), 1 << 31, np.int32),
+    (0, 256, np.uint8), (-100, 100, np.int8), (1, 50_000, np.uint16), (5, 6, np.int32),
+    (0, 3 << 62, np.uint64), (-(1 << 63), 1 << 63, np.int64), (-5, 7, np.int64), (10**12, 10**12 + 3, np.int64),
+])  # fmt: skip
+def test_integers(accelerator_view, low, high, dtype):
+    n = count(accelerator_view)
+    found = np.asarray(generator(accelerator_view).integers(low, high, n, dtype=dtype))
+    assert found.dtype == dtype
+    assert int(found.min()) >= low
+    assert int(found.max()) < high
+    # Chi-square of up to 64 classes of equal width, which has as many degrees of freedom less one.
+    span = high - low
+    classes = min(64 if n > 1000 else 8, span)
+    counts = np.bincount([(int(x) - low) * classes // span for x in found], minlength=classes)
+    widths = np.array(
+        [(span * (k + 1) + classes - 1) // classes - (span * k + classes - 1) // classes for k in range(classes)], float
+    )
+    expected = n * widths / float(span)
+    chi2 = ((counts - expected) ** 2 / expected).sum()
+    assert chi2 < classes + 6 * math.sqrt(2 * classes) + 10
+
+
+def test_integers_are_lemires(accelerator_view):
+    """Word by word, but for those that are rejected."""
+    span = 3 << 30
+    words = np.asarray(rng.Philox4x32(5).random_raw(200)).tolist()
+    found = np.asarray(generator(accelerator_view, 5).integers(0, span, 200, dtype=np.uint32))
+    accepted = [word * span >> 32 for word in words if word * span % (1 << 32) >= (1 << 32) % span]
+    kept = [int(x) for word, x in zip(words, found, strict=True) if word * span % (1 << 32) >= (1 << 32) % span]
+    assert kept == accepted
+    assert 20 < 200 - len(kept) < 80
+
+
+@pytest.mark.parametrize("mean", [0.5, 7.0, 10.0, 31.5, 1000.0])
+def test_poisson(accelerator_view, mean):
+    n = count(accelerator_view)
+    found = np.asarray(generator(accelerator_view).poisson(mean, n))
+    assert found.dtype == np.int32
+    assert abs(found.mean() - mean) < 5 * math.sqrt(mean / n)
+    assert abs(found.var() - mean) < 5 * mean * math.sqrt((2 + 1 / mean) / n)
+    if mean < 100:
+        most = int(mean + 6 * math.sqrt(mean) + 5)
+        chances = np.exp([-mean + k * math.log(mean) - math.lgamma(k + 1) for k in range(most)])
+        counts = np.bincount(found, minlength=most)[:most]
+        usual = n * chances > 5
+        chi2 = ((counts - n * chances)[usual] ** 2 / (n * chances[usual])).sum()
+        assert chi2 < usual.sum() + 6 * math.sqrt(2 * usual.sum()) + 10
+
+
+def test_edges_of_distributions(accelerator_view):
+    g = generator(accelerator_view)
+    assert (np.asarray(g.poisson(0.0, 10)) == 0).all()
+    assert (np.asarray(g.gamma(0.0, 1.0, 10)) == 0).all()
+    assert (np.asarray(g.normal(3, 0, 10)) == 3).all()
+    assert (np.asarray(g.exponential(0, 10)) == 0).all()
+    many = np.asarray(g.standard_normal(10 * count(accelerator_view)))
+    assert 2.5 < abs(many).max() < 6.7
+    assert np.isfinite(many).all()
+    assert (np.asarray(g.random(10 * count(accelerator_view))) < 1).all()
+
+
+def test_same_bits_on_every_device(accelerator_view):
+    reference = amp.accelerator("reference").default_view
+
+    def draws(view):
+        g = generator(view, 9)
+        yield g.random(501)
+        yield g.normal(1, 3, 501)
+        yield g.exponential(1, 501)
+        yield g.integers(-7, 9, 501)
+        yield g.integers(0, 3 << 62, 101, dtype=np.uint64)
+
+    for ours, theirs in zip(draws(accelerator_view), draws(reference), strict=True):
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+def test_numpys_floats(accelerator_view):
+    for seed in (1, 2):
+        ours = rng.Generator(rng.Philox4x64(seed), accelerator_view)
+        numpys = np.random.Generator(np.random.Philox(seed))
+        for size in (2, (3, 4), 1000):
+            np.testing.assert_array_equal(np.asarray(ours.random(size)), numpys.random(size, dtype=np.float32))
+        if accelerator_view.accelerator.supports_double_precision:
+            found = np.asarray(ours.random((5, 21), dtype=np.float64))
+            np.testing.assert_array_equal(found, numpys.random((5, 21)))
+
+
+def test_sizes_and_outs(accelerator_view):
+    whole = np.asarray(generator(accelerator_view).random(60))
+    g = generator(accelerator_view)
+    assert g.random() == whole[0]
+    assert isinstance(g.integers(10), np.integer)
+    assert np.asarray(generator(accelerator_view).random((3, 4, 5))).shape == (3, 4, 5)
+    for n in (1, 2, 3, 5, 58):
+        memory = np.zeros(n, np.float32)
+        generator(accelerator_view).random(out=memory)
+        np.testing.assert_array_equal(memory, whole[:n])
+    every_third = np.zeros((5, 36), np.float32)
+    generator(accelerator_view).random(out=every_third[:, 1::3])
+    np.testing.assert_array_equal(every_third[:, 1::3].ravel(), whole)
+    assert (every_third[:, ::3] == 0).all()
+    on_device = amp.array(amp.extent(4, 15), np.float32, accelerator_view=accelerator_view)
+    assert rng.Generator(rng.Philox4x32(1)).random((4, 15), out=on_device) is on_device
+    np.testing.assert_array_equal(np.asarray(on_device).ravel(), whole)
+    assert g.random(0).shape == (0,)
+    assert g.normal(size=(3, 0)).shape == (3, 0)
+    with pytest.raises(TypeError, match="out has elements of int32, the numbers are float32"):
+        g.random(out=np.zeros(3, np.int32))
+    with pytest.raises(amp.AmpError, match=r"size is \(4,\), and out has extent\(3\)"):
+        g.random(4, out=np.zeros(3, np.float32))
+
+
+def test_bad_arguments():
+    g = rng.default_rng(1)
+    for call, message in (
+        (lambda: g.integers(5, 5), "there is no integer from 5 to 4"),
+        (lambda: g.integers(0, 300, dtype=np.uint8), "uint8 has not all integers from 0 to 299"),
+        (lambda: g.normal(0, -1), "scale is -1: it must not be below 0"),
+        (lambda: g.poisson(-1), "lam is -1"),
+        (lambda: g.poisson(1e9), "float32 has the numbers up to"),
+        (lambda: g.random(-1), "negative dimensions are not allowed"),
+        (lambda: g.choice(3, 4, replace=False), "4 different elements of 3 can't be chosen"),
+        (lambda: g.choice(3, 4, p=[0.5, 0.4, 0.2]), "p needs 3 probabilities whose sum is 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="random floats are float32 or float64, not int32"):
+        g.random(3, dtype=np.int32)
+    with pytest.raises(TypeError, match="Generator takes a bit generator"):
+        rng.Generator(1)
+
+
+def test_permutations_and_choices(accelerator_view):
+    g = generator(accelerator_view, 3)
+    first, second = np.asarray(g.permutation(200)), np.asarray(g.permutation(200))
+    assert (np.sort(first) == np.arange(200)).all()
+    assert (first != second).mean() > 0.9
+    assert (np.asarray(generator(accelerator_view, 3).permutation(200)) == first).all()
+    values = np.arange(50, dtype=np.float32) * 2
+    mixed = amp.array(values, accelerator_view=accelerator_view)
+    g.shuffle(mixed)
+    assert (np.sort(np.asarray(mixed)) == values).all()
+    assert (np.asarray(mixed) != values).any()
+    assert set(np.asarray(g.choice(values, 400)).tolist()) <= set(values.tolist())
+    assert len(set(np.asarray(g.choice(50, (5, 6), replace=False)).ravel().tolist())) == 30
+    assert np.asarray(g.choice(7, (3, 2))).shape == (3, 2)
+    weights = [0.5, 0.0, 0.125, 0.375, 0.0]
+    counts = np.bincount(np.asarray(g.choice(5, 8000, p=weights)), minlength=5)
+    assert counts[1] == counts[4] == 0
+    assert abs(counts[0] - 4000) < 5 * math.sqrt(2000)
+    assert abs(counts[3] - 3000) < 5 * math.sqrt(1875)
+    assert g.choice(values) in values
+    assert 0 <= g.choice(5) < 5
+    assert (np.asarray(g.choice(1, 3, p=[1.0])) == 0).all()
+    assert np.asarray(g.bytes(1003)).shape == (1003,)
+
+
+def test_lazy_inputs(accelerator_view):
+    numbers = np.asarray(generator(accelerator_view).random(503), np.float64)
+    g = generator(accelerator_view)
+    found = alg.sum(lazy.map(lambda x: x * x, g.lazy.random(503)), accelerator_view=accelerator_view)
+    assert math.isclose(float(found), (numbers**2).sum(), rel_tol=1e-5)
+    # The stream goes on behind them.
+    assert g.random() == np.asarray(generator(accelerator_view).random(504))[503]
+    n = count(accelerator_view)
+    inside = alg.count_if(
+        lazy.map(lambda x, y: x * x + y * y, g.lazy.random(n), g.lazy.random(n)),
+        lambda r: r <= 1.0,
+        accelerator_view=accelerator_view,
+    )
+    assert abs(4 * int(inside) / n - math.pi) < 9 / math.sqrt(n)
+
+
+def test_copies_of_generators(accelerator_view):
+    g = rng.Generator(rng.Philox4x32(4))
+    g.random(5)
+    again = pickle.loads(pickle.dumps(g.bit_generator))
+    assert (np.asarray(rng.Generator(again).random(7)) == np.asarray(g.random(7))).all()
+    children = g.spawn(2)
+    assert (np.asarray(children[0].random(20)) != np.asarray(children[1].random(20))).all()
+    assert rng.default_rng(g) is g
+    assert (
+        np.asarray(rng.default_rng(rng.PCG32(1)).random(3)) == np.asarray(rng.default_rng(rng.PCG32(1)).random(3))
+    ).all()
+
+
+def test_capture(accelerator_view):
+    """A graph draws the numbers of its capture each time."""
+    g = generator(accelerator_view)
+    out = amp.array(amp.extent(100), np.float32, accelerator_view=accelerator_view)
+    with amp.capture() as graph:
+        g.random(out=out)
+    expected = np.asarray(generator(accelerator_view).random(100))
+    for _ in range(2):
+        graph.replay()
+        np.testing.assert_array_equal(np.asarray(out), expected)

@@ -1,0 +1,102 @@
+"""Scans in one launch, of which chosen tiles publish late or never: ``python -m tests.tile NAME... --runs 100000``.
+
+Each run scans other numbers, of another size, by tiles of 8 threads that each drop their publications with another
+probability (0 to 100 %) or delay them.  The reference accelerator takes subgroups of 1 to 128 threads in turn, and
+random schedules.  It prints the runs that differ from numpy, and returns 1 if any does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import sys
+import time
+
+import numpy as np
+
+import vkamp as amp
+from tests.tile.scans import composed, scanned, then
+from vkamp.algorithms import functional
+
+carry_module = importlib.import_module("vkamp.tile.carry")
+publish = carry_module._publish
+THREADS = 8
+LANES = (1, 4, 8, 32, 64, 128)
+
+
+@amp.func
+def disturbed(status, number, value, flag, *, words: amp.constant):
+    """Publishes late or never, as the last row of the status says: a seed, percents, and rounds of waiting."""
+    last = status.extent[0] - 1
+    chance = ((amp.uint32(number) + status[last, 0]) * 2654435761 >> 8) % 100
+    if chance >= status[last, 1] & 0xFF:
+        if chance < status[last, 1] >> 8:
+            for _ in range(100):
+                amp.atomic_fetch_or(status[number, 0], 0)
+        publish(status, number, value, flag, words=words)
+
+
+def run(view: amp.accelerator_view, seed: int, most: int) -> bool:
+    """Whether one scan is right."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, most))
+    tiles = -(-n // THREADS)
+    dropped = int(random.choice([0, 5, 10, 25, 50, 90, 100]))
+    late = int(random.choice([0, 0, 50, 100]))
+    is_pair = seed % 2
+    status = np.zeros((tiles + 1, 4 if is_pair else 2), np.uint32)
+    status[tiles, :2] = random.integers(0, 1 << 32), dropped | late << 8
+    if is_pair:
+        raw = random.integers(0, 1 << 32, (n, 2), dtype=np.uint32)
+        dtype, op, expected = amp.uint2, then, composed(raw)
+    else:
+        raw = random.integers(-(1 << 31), 1 << 31, n).astype(np.int32)
+        dtype, op, expected = np.int32, functional.plus, np.cumsum(raw, dtype=np.int32)
+    values = amp.array(amp.extent(n), dtype, raw, accelerator_view=view)
+    out = amp.array(amp.extent(n), dtype, accelerator_view=view)
+    counter = amp.array(np.zeros(1, np.uint32), accelerator_view=view)
+    words = amp.array(status, accelerator_view=view)
+    amp.parallel_for_each(view, amp.extent(tiles * THREADS).tile(THREADS), scanned, values, out, counter, words, op)
+    return bool((np.asarray(out) == expected).all())
+
+
+def many(name: str, runs: int, seed: int = 0) -> int:
+    """How many of so many runs are wrong."""
+    view = amp.accelerator(name).default_view
+    is_reference = name == "reference"
+    wrong = 0
+    carry_module._publish = disturbed
+    try:
+        begin = time.perf_counter()
+        for number in range(seed, seed + runs):
+            if number > seed and (number - seed) % 1000 == 0:
+                print(f"{name}: {number - seed} runs, {wrong} wrong, {time.perf_counter() - begin:.0f} s", flush=True)
+            with contextlib.ExitStack() as options:
+                if is_reference:
+                    options.enter_context(amp.reference_subgroups(LANES[number // 50 % 6]))
+                    options.enter_context(amp.reference_schedule("random", seed=number))
+                if not run(view, number, 70 if is_reference else 700):
+                    wrong += 1
+                    print(f"{name}: run {number} differs", flush=True)
+    finally:
+        carry_module._publish = publish
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.tile", description=__doc__)
+    parser.add_argument("accelerators", nargs="*", default=["swiftshader", "llvmpipe", "reference"])
+    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    wrong = 0
+    for name in arguments.accelerators:
+        begin = time.perf_counter()
+        wrong += many(name, arguments.runs, arguments.seed)
+        print(f"{name}: {arguments.runs} runs, {wrong} wrong, {time.perf_counter() - begin:.0f} s", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,313 @@
+"""What all functions of the package do with inputs that are not ordinary: empty ones, ``counted``, ``device_scalar``.
+
+The functions themselves work on elements whose number the host knows.  Here a ``counted`` becomes a lazy input of its
+capacity that has an element without effect behind the count, and a ``device_scalar`` an input that has its number
+everywhere; so nothing waits.  An empty input of the host has numpy's result, on the host.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import _choose, _empty, determinism, functional, lazy
+from vkamp.algorithms._arguments import computed_type, place, value
+from vkamp.algorithms._convert import TO, sum_type
+from vkamp.algorithms._operators import Flag, Heads, Is, identity_of
+from vkamp.algorithms.counted import counted
+from vkamp.algorithms.scalars import device_scalar
+from vkamp.algorithms.select import select
+from vkamp.algorithms.sort import sort
+from vkamp.algorithms.transform import transform
+from vkamp.dispatch.call_cache import repeats
+from vkamp.tracebacks import entry_point, forwards
+
+_Function = Callable[..., Any]
+
+
+class _Within(lazy.Lazy):
+    """The elements before a count on the device, and ``rest`` behind it."""
+
+    __slots__ = ("count", "rest", "values")
+
+    def __init__(self, values: lazy.Lazy, count: device_scalar, rest: Any) -> None:
+        super().__init__(values.extent)
+        self.values, self.count = values, count.view
+        self.rest = value(rest, computed_type(values))
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at an index."""
+        return self.values.value(i) if i < self.count[0] else self.rest
+
+
+class _Everywhere(lazy.Lazy):
+    """One number that is on the device, everywhere."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: device_scalar, extent: Any) -> None:
+        super().__init__(extent)
+        self.number = number.view
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The number."""
+        return self.number[0]
+
+    def flat(self) -> lazy.Lazy:
+        made = _Everywhere.__new__(_Everywhere)
+        lazy.Lazy.__init__(made, int(self.extent.size()))
+        made.number = self.number
+        return made
+
+
+# -- counted -------------------------------------------------------------------------------------------------------
+
+
+def _within(c: counted, rest: Any) -> lazy.Lazy:
+    return _Within(lazy.of(c.values), c.count, rest)
+
+
+def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
+    return _Within(lazy.map(Flag(pred), c.values), c.count, rest)
+
+
+def _last(dtype: np.dtype[Any], descending: bool) -> Any:
+    """A key that no other comes behind; elements of the same key keep their order."""
+    if dtype.kind == "f":
+        return -np.inf if descending else np.nan
+    limits = np.iinfo(dtype)
+    return limits.min if descending else limits.max
+
+
+def _summed(function: _Function, c: counted, *, dtype: Any = None, **rest: Any) -> Any:
+    return function(_within(c, 0), dtype=sum_type(c.dtype) if dtype is None else dtype, **rest)
+
+
+@amp.func
+def _quotient(total: Any, n: Any) -> Any:
+    return total / n
+
+
+def _mean(function: _Function, c: counted, **rest: Any) -> Any:
+    dtype = np.dtype(np.float64 if c.dtype == np.float64 else np.float32)
+    elements = _within(c, 0)
+    from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
+    mean_of_all = function(from_, **rest)
+    # That mean is over the capacity.
+    capacity = dtype.type(elements.extent[0])
+    n = lazy.map(TO[dtype], c.count.view)
+    factor = lazy.map(_quotient, lazy.constant(capacity, 1), n)
+    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, **rest))
+
+
+def _reduced(function: _Function, c: counted, op: Any = functional.plus, *rest: Any, **named: Any) -> Any:
+    return function(_within(c, identity_of(op, c.dtype)), op, *rest, **named)
+
+
+def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
+    if less is not None or key is not None or c.dtype.kind not in "iuf":
+        raise _unsupported("sort with less= or key=, or of structs,")
+    return counted(function(_within(c, _last(c.dtype, rest.get("descending", False))), **rest), c.count)
+
+
+def _scanned(function: _Function, c: counted, *given: Any, reverse: bool = False, **rest: Any) -> Any:
+    if reverse:
+        raise _unsupported("scan with reverse=True")
+    return counted(function(c.values, *given, **rest), c.count)
+
+
+def _each(function: _Function, c: counted, *given: Any, **rest: Any) -> Any:
+    return counted(function(c.values, *given, **rest), c.count)
+
+
+def _transformed(function: _Function, f: Any, c: Any, *more: Any, **rest: Any) -> Any:
+    inputs = [c, *more]
+    first = next(each for each in inputs if isinstance(each, counted))
+    plain = [each.values if isinstance(each, counted) else each for each in inputs]
+    if any(isinstance(each, counted) and each.count is not first.count for each in inputs):
+        raise amp.AmpError("the inputs are counted, and have different counts: .trim() waits, and gives views")
+    return counted(function(f, *plain, **rest), first.count)
+
+
+def _selected(function: _Function, c: counted, pred: Any = None, *, flags: Any = None, **rest: Any) -> Any:
+    if (pred is None) == (flags is None):
+        raise TypeError("give a predicate or flags=")
+    if flags is not None:
+        given = flags.values if isinstance(flags, counted) else flags
+        return function(c.values, flags=_Within(lazy.map(Flag(functional.truth), given), c.count, 0), **rest)
+    return function(c.values, flags=_flags(c, pred), **rest)
+
+
+def _heads(function: _Function, c: counted, eq: Any = functional.equal_to, **rest: Any) -> Any:
+    return select(c.values, flags=_Within(Heads(lazy.of(c.values), eq), c.count, 0), **rest)
+
+
+def _unique(function: _Function, c: counted, **rest: Any) -> Any:
+    return _heads(function, _sorted(sort, c), **rest)
+
+
+def _nonzero(function: _Function, c: counted, *, accelerator_view: Any = None, **rest: Any) -> Any:
+    flags = _flags(c, functional.truth)
+    view = place(accelerator_view, flags)
+    return select(lazy.arange(len(c.values)), flags=flags, accelerator_view=view, **rest)
+
+
+def _over_flags(behind: int, pred: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A function of a condition, which is computed first; ``behind``: the flag behind the count."""
+
+    def call(function: _Function, c: counted, given: Any, **rest: Any) -> Any:
+        condition = given if pred is None else pred(given)
+        return function(_flags(c, condition, behind), _set if pred is None else 1, **rest)
+
+    return call
+
+
+@amp.func
+def _set(flag: Any) -> Any:
+    return flag != 0
+
+
+#: What functions make of a counted input: called with the function and its arguments.
+_COUNTED: dict[str, Callable[..., Any]] = {
+    "sum": _summed,
+    "prod": lambda function, c, **rest: function(_within(c, 1), **rest),
+    "min": lambda function, c, **rest: function(_within(c, identity_of(functional.min, c.dtype)), **rest),
+    "max": lambda function, c, **rest: function(_within(c, identity_of(functional.max, c.dtype)), **rest),
+    "mean": _mean,
+    "reduce": _reduced,
+    "count_nonzero": lambda function, c, **rest: function(_within(c, 0), **rest),
+    "count_if": _over_flags(0),
+    "count": _over_flags(0, Is),
+    "any_of": _over_flags(0),
+    "all_of": _over_flags(1),
+    "none_of": lambda function, c, pred, **rest: function(_flags(c, pred), _set, **rest),
+    "find_if": _over_flags(0),
+    "find": _over_flags(0, Is),
+    "sort": _sorted,
+    "argsort": _sorted,
+    "scan": _scanned,
+    "transform": _transformed,
+    "copy": _each,
+    "replace": _each,
+    "replace_if": _each,
+    "adjacent_difference": _each,
+    "select": _selected,
+    "nonzero": _nonzero,
+    "unique_consecutive": _heads,
+    "unique": _unique,
+    "cumulative_sum": _each,
+    "cummax": _each,
+    "cummin": _each,
+    "any": lambda function, c, **rest: function(_flags(c, functional.truth), **rest),
+    "all": lambda function, c, **rest: function(_flags(c, functional.truth, 1), **rest),
+}
+
+
+def _unsupported(name: str) -> TypeError:
+    return TypeError(f"{name} does not take a counted: its .trim() waits for the count, and gives a view")
+
+
+# -- device_scalar -------------------------------------------------------------------------------------------------
+
+#: Functions whose inputs have one extent, which is that of a number on the device, too.
+_ELEMENTWISE = frozenset(("transform", "transform_reduce", "where", "equal", "mismatch", "vdot"))
+
+
+def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Inputs with each number on the device repeated to the extent of the others."""
+    arrays = (a for a in args if isinstance(a, (amp.array, amp.array_view, lazy.Lazy, np.ndarray, counted)))
+    first = next(arrays, None)
+    if first is None:
+        extent = amp.extent(1)
+    elif isinstance(first, np.ndarray):
+        extent = amp.extent(first.shape)
+    else:
+        extent = (first.values if isinstance(first, counted) else first).extent
+    return tuple(_Everywhere(a, extent) if isinstance(a, device_scalar) else a for a in args)
+
+
+def _compared(name: str, function: _Function, a: Any, number: device_scalar, **rest: Any) -> Any:
+    """``count`` and ``find`` of a number on the device, as ``count_if`` and ``find_if`` of flags."""
+    source = lazy.of(a)
+    flags = lazy.map(functional.equal_to, source, _Everywhere(number, source.extent))
+    return function(lazy.map(Flag(functional.truth), flags), 1, **rest)
+
+
+def _with_scalars(name: str, function: _Function, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    if name in _ELEMENTWISE:
+        return _called(name, function, _spread(args), named)
+    if name in ("count", "find") and isinstance(args[-1], device_scalar):
+        return _compared(name, function, *args, **named)
+    if name == "fill" and isinstance(args[-1], device_scalar):
+        out = args[0] if isinstance(args[0], (amp.array, amp.array_view)) else amp.array_view(args[0])
+        transform(functional.identity, _Everywhere(args[1], out.extent), out=out, **named)
+        return args[0]
+    # As an array of one element.
+    return _called(name, function, tuple(a.view if isinstance(a, device_scalar) else a for a in args), named)
+
+
+# -- all -----------------------------------------------------------------------------------------------------------
+
+
+def _called(name: str, function: _Function, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    for each in args:
+        if isinstance(each, counted):
+            known = _COUNTED.get(name)
+            if known is None:
+                raise _unsupported(name)
+            return known(function, *args, **named)
+    return function(*args, **named)
+
+
+#: Functions that store nothing behind the end of a target.
+_SELECTIONS = frozenset(("nonzero", "run_length_encode", "select", "unique", "unique_consecutive"))
+
+
+def _settings() -> Any:
+    """What all functions depend on beside their arguments."""
+    return _choose.forced_form(), determinism.is_needed(None)
+
+
+#: The names of parameters that are functions.
+_FUNCTIONS = frozenset(("comp", "eq", "f", "key", "less", "op", "p", "pred"))
+
+
+def with_edges(function: Any) -> Any:
+    """A function of the package, with the inputs that this module is about."""
+    name = function.__name__
+    names = enumerate(inspect.signature(function).parameters)
+    functions = [(position, param) for position, param in names if param in _FUNCTIONS]
+
+    @entry_point
+    @repeats(_settings)
+    @functools.wraps(function)
+    @forwards
+    def _call(*args: Any, **named: Any) -> Any:
+        for position, param in functions:
+            given = args[position] if position < len(args) else named.get(param)
+            if given is not None and not callable(given):
+                raise TypeError(f"{name} takes a function as {param}, not {given!r}")
+        if named.get("out") is lazy.discard and name not in _SELECTIONS:
+            del named["out"]
+        for each in args:
+            kind = type(each)
+            if kind is counted:
+                return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)
+            if kind is device_scalar:
+                return _with_scalars(name, function, args, named)
+        try:
+            return function(*args, **named)
+        except amp.AmpError:
+            # Containers have at least one element.
+            if not any(_empty.is_empty(each) for each in (*args, *named.values())):
+                raise
+        return _empty.result(name, args, named)
+
+    return _call

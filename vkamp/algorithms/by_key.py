@@ -1,0 +1,106 @@
+"""Scans and reductions of runs of equal keys: ``scan_by_key``, ``reduce_by_key``, ``unique_by_key`` (Thrust's names).
+
+A run is a segment (see ``segments.py``); the last element of its scan is its reduction, which a selection moves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import element, output, outputs, place, value
+from vkamp.algorithms._operators import Heads, closed, identity_of
+from vkamp.algorithms.counted import counted
+from vkamp.algorithms.segments import After, Exclusive, Tails, first_of, scan_pairs
+from vkamp.algorithms.select import selected
+from vkamp.algorithms.transform import store
+
+
+def _pair(keys: Any, values: Any) -> tuple[lazy.Lazy, lazy.Lazy]:
+    names, source = lazy.of(keys).flat(), lazy.of(values).flat()
+    if names.extent != source.extent:
+        raise amp.AmpError(f"{names.extent!r} keys have {source.extent!r} values")
+    return names, source
+
+
+def scan_by_key(
+    keys: Any,
+    values: Any,
+    op: Any = functional.plus,
+    *,
+    inclusive: bool = True,
+    init: Any = None,
+    eq: Any = functional.equal_to,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The scan of the values of each run of equal keys, as ``segmented_scan`` (Thrust: ``inclusive_scan_by_key``)."""
+    names, source = _pair(keys, values)
+    view = place(accelerator_view, source, names, out)
+    computed, op = closed(source, op)
+    dtype = element(computed)
+    if init is None and not inclusive:
+        init = identity_of(op, dtype)
+    result = output(out, source.extent, dtype, view, source, names, in_place=True)
+    heads = Heads(names, eq)
+    found = lazy.Elements(scan_pairs(view, source, heads, op, dtype))
+    if not inclusive:
+        # The result may be the keys' memory: their heads are needed until the end.
+        kept = amp.array(source.extent, np.int32, accelerator_view=view)
+        store(view, heads, kept)
+        store(view, lazy.At(Exclusive(lazy.Elements(kept), value(init, dtype), op), found), result)
+    elif init is not None:
+        store(view, lazy.map(After(value(init, dtype), op), lazy.map(first_of, found)), result)
+    else:
+        store(view, lazy.map(first_of, found), result)
+    return result
+
+
+def reduce_by_key(
+    keys: Any,
+    values: Any,
+    op: Any = functional.plus,
+    *,
+    eq: Any = functional.equal_to,
+    out: tuple[Any, Any] | None = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> tuple[counted, counted]:
+    """The key of each run of equal keys, and ``op`` of its values, in their order (Thrust: ``reduce_by_key``).
+
+    Sort by key first where all values of a key belong together.  ``out`` is a tuple of targets for both, as that of
+    :func:`select`.
+    """
+    for_keys, for_values = outputs(out, 2)
+    names, source = _pair(keys, values)
+    view = place(accelerator_view, source, names, for_keys, for_values)
+    computed, op = closed(source, op)
+    dtype = element(computed)
+    heads = Heads(names, eq)
+    found = scan_pairs(view, source, heads, op, dtype)
+    tails = lazy.At(Tails(source.extent[0]), heads)
+    return (
+        selected(heads, names, for_keys, view),
+        selected(tails, lazy.map(first_of, lazy.Elements(found)), for_values, view, dtype=dtype),
+    )
+
+
+def unique_by_key(
+    keys: Any,
+    values: Any,
+    eq: Any = functional.equal_to,
+    *,
+    out: tuple[Any, Any] | None = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> tuple[counted, counted]:
+    """The first key of each run of equal ones, and its value (Thrust: ``unique_by_key``).
+
+    ``out`` is a tuple of targets for both, as that of :func:`select`.
+    """
+    for_keys, for_values = outputs(out, 2)
+    names, source = _pair(keys, values)
+    view = place(accelerator_view, source, names, for_keys, for_values)
+    heads = Heads(names, eq)
+    return selected(heads, names, for_keys, view), selected(heads, source, for_values, view)

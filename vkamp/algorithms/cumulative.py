@@ -1,0 +1,136 @@
+"""Scans with the array API's names and numpy's types: ``cumulative_sum``, ``cummax``, and the like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import computed_type, dtype_of, element, in_a_row, is_float_of_memory, output, place
+from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
+from vkamp.algorithms._operators import identity_of
+from vkamp.algorithms.reduce_axis import Lines, begin_of, line_of, lines_of
+from vkamp.algorithms.scan import scan_any
+from vkamp.algorithms.transform import store
+
+
+def cumulative_sum(
+    a: Any,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+    deterministic: bool | None = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The sums up to each element, in numpy's type: of integers in 64 bits on every device.
+
+    Without ``axis``, the elements are one row, and the result has one dimension.  ``include_initial`` puts a 0 first.
+    ``deterministic`` as in :func:`vkamp.algorithms.scan`.
+    """
+    kind = sum_type(dtype_of(lazy.of(a))) if dtype is None else np.dtype(dtype)
+    return _cumulative(a, functional.plus, kind, axis, include_initial, out, accelerator_view, deterministic)
+
+
+def cumulative_prod(
+    a: Any,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+    deterministic: bool | None = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The products up to each one, of integers modulo 2^32, unless the device has 64 bits and ``dtype`` asks for them.
+
+    ``axis``, ``include_initial``, with a 1 first, and ``deterministic`` as in :func:`cumulative_sum`.
+    """
+    kind = computed_type(lazy.of(a)) if dtype is None else np.dtype(dtype)
+    return _cumulative(a, functional.multiplies, kind, axis, include_initial, out, accelerator_view, deterministic)
+
+
+def cummax(
+    a: Any,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The largest element up to each one (numpy: ``maximum.accumulate``); NaN from the first NaN on.
+
+    ``axis`` and ``include_initial`` as in :func:`cumulative_sum`, with the type's lowest value first.
+    """
+    return _cumulative(a, functional.max, computed_type(lazy.of(a)), axis, include_initial, out, accelerator_view)
+
+
+def cummin(
+    a: Any,
+    *,
+    axis: int | None = None,
+    include_initial: bool = False,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The smallest element up to each one (numpy: ``minimum.accumulate``), as :func:`cummax`."""
+    return _cumulative(a, functional.min, computed_type(lazy.of(a)), axis, include_initial, out, accelerator_view)
+
+
+def _cumulative(
+    a: Any,
+    op: Any,
+    dtype: np.dtype[Any],
+    axis: int | None,
+    include_initial: bool,
+    out: Any,
+    accelerator_view: amp.accelerator_view | None,
+    deterministic: bool | None = None,
+) -> Any:
+    source = lazy.of(a)
+    if axis is None:
+        source, axis = source.flat(), 0
+    lines = lines_of(source.extent, axis, True)
+    view = place(accelerator_view, source, out)
+    shape = list(source.extent)
+    shape[axis] += include_initial
+    result = output(out, tuple(shape), element(dtype), view, source, in_place=not include_initial)
+    values, init = source.flat(), None
+    if include_initial:
+        lines = Lines(lines.outer, lines.n + 1, lines.inner, lines.shape)
+        values = lazy.At(_Longer(lines), values, lines.outer * lines.n * lines.inner)
+        init = identity_of(op, dtype)
+    with in_a_row(result, view) as row:
+        if op is functional.plus and lacks(view, dtype):
+            wide, init = widened(values, view), None if init is None else (0, 0)
+            scan_any(view, wide, lines, row.reinterpret_as(amp.uint2), add_wide, inclusive=init is None, init=init)
+        elif (dtype == np.float16 or is_float_of_memory(dtype)) and op in (functional.plus, functional.multiplies):
+            exact = amp.array(row.extent, np.float32, accelerator_view=view)
+            scan_any(
+                view, converted(values, exact.dtype), lines, exact, op,
+                inclusive=init is None, init=init, deterministic=deterministic,
+            )  # fmt: skip
+            store(view, lazy.Elements(exact), row)
+        else:
+            scan_any(
+                view, converted(values, dtype), lines, row, op,
+                inclusive=init is None, init=init, deterministic=deterministic,
+            )  # fmt: skip
+    return result
+
+
+class _Longer:
+    """Of ``lazy.At``: lines with one element more, whose value does not matter."""
+
+    __slots__ = ("inner", "n")
+
+    def __init__(self, lines: Lines) -> None:
+        self.n, self.inner = lines.n, lines.inner
+
+    @amp.func
+    def __call__(self, values: Any, p: Any) -> Any:
+        k = min(p // self.inner % self.n, self.n - 2)
+        return values.value(begin_of(line_of(p, self.n, self.inner), self.n - 1, self.inner) + k * self.inner)

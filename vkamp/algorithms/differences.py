@@ -1,0 +1,85 @@
+"""Differences of neighbours: ``adjacent_difference`` (C++), ``diff`` (numpy)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import dtype_of, in_a_row, output, place
+from vkamp.algorithms.reduce_axis import begin_of, line_of, lines_of
+from vkamp.algorithms.transform import store
+
+
+class _Change:
+    """Of ``lazy.At``: the operator's value of an element and the one before it on its line; the first one as it is."""
+
+    __slots__ = ("inner", "n", "op")
+
+    def __init__(self, n: int, inner: int, op: Any) -> None:
+        self.n, self.inner, self.op = n, inner, op
+
+    @amp.func
+    def __call__(self, values: Any, p: Any) -> Any:
+        x = values.value(p)
+        return self.op(x, values.value(p - self.inner)) if p // self.inner % self.n > 0 else x
+
+
+class _Difference:
+    """Of ``lazy.At``: an element minus the one before it; ``n`` differences of each line."""
+
+    __slots__ = ("inner", "n")
+
+    def __init__(self, n: int, inner: int) -> None:
+        self.n, self.inner = n, inner
+
+    @amp.func
+    def __call__(self, values: Any, p: Any) -> Any:
+        first = begin_of(line_of(p, self.n, self.inner), self.n + 1, self.inner)
+        at = first + p // self.inner % self.n * self.inner
+        return values.value(at + self.inner) - values.value(at)
+
+
+def _computed(source: lazy.Lazy, inputs: lazy.Lazy, shape: Any, out: Any, view: amp.accelerator_view) -> Any:
+    result = output(out, shape, dtype_of(source), view, inputs)
+    with in_a_row(result, view) as row:
+        store(view, source, row)
+    return result
+
+
+def adjacent_difference(
+    a: Any,
+    op: Any = functional.minus,
+    *,
+    axis: int = -1,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """``op(a[i], a[i - 1])`` along an axis, the first element as it is (C++: ``adjacent_difference``); not in place."""
+    source = lazy.of(a)
+    lines = lines_of(source.extent, axis, True)
+    view = place(accelerator_view, source, out)
+    return _computed(lazy.At(_Change(lines.n, lines.inner, op), source.flat()), source, source.extent, out, view)
+
+
+def diff(
+    a: Any, n: int = 1, *, axis: int = -1, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """``a[i + 1] - a[i]`` along an axis, ``n`` times, which leaves ``n`` elements fewer (numpy: ``diff``).
+
+    Raises ValueError unless ``n`` is at least 1 and less than the number of elements along the axis.
+    """
+    source = lazy.of(a)
+    length = lines_of(source.extent, axis, True).n
+    if not 1 <= n < length:
+        raise ValueError(f"{n} differences of {length} elements leave none")
+    view = place(accelerator_view, source, out)
+    for step in range(n):
+        lines = lines_of(source.extent, axis, True)
+        shape = list(source.extent)
+        shape[axis] -= 1
+        size = source.extent.size() // lines.n * (lines.n - 1)
+        change = lazy.At(_Difference(lines.n - 1, lines.inner), source.flat(), int(size))
+        result = _computed(change, source, tuple(shape), out if step == n - 1 else None, view)
+        source = lazy.of(result)
+    return result

@@ -1,0 +1,306 @@
+"""Counting: ``histogram``, ``histogram_range``, ``bincount``, ``digitize``, with numpy's answers.
+
+Runs: each run of elements counts in its row, and the rows are added.  Tiles: each tile counts in ``tile_static`` memory
+and adds its counts to the result (CUB: ``DeviceHistogram``); too many bins for that are counted in the result.
+Weights are sorted by bin and added in their order, so that sums have the same bits in every run.
+
+Edges are compared exactly: those of float64 are rounded up to the elements' type, which changes no comparison.
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def, call-overload"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import computed_type, element, output, place
+from vkamp.algorithms._operators import sorts_before
+from vkamp.algorithms.lazy import dtype_of
+from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
+from vkamp.algorithms.search import lower_bound, upper_bound
+from vkamp.algorithms.segments import segmented_reduce
+from vkamp.algorithms.sort import order_of
+from vkamp.algorithms.statistics import minmax
+from vkamp.algorithms.transform import store
+
+TILE = 256
+#: Elements of a thread of a tile.
+_ITEMS = 16
+#: Bins that fit in a tile's memory; more rows than this many counters are not made for runs.
+_IN_TILE, _IN_ROWS = 4096, 1 << 20
+
+
+@amp.kernel
+def count_runs(t_idx, bins_of, rows, n, length, bins):
+    """Counts the bins of one run in its row; bins outside of the range count nowhere."""
+    run = t_idx.global_[0]
+    first = run * length
+    if first < n:
+        for i in range(first, first + min(length, n - first)):
+            b = bins_of.value(i)
+            if b >= 0 and b < bins:
+                rows[run * bins + b] += 1
+
+
+@amp.kernel
+def count_tiles(t_idx, bins_of, counts, n, *, bins: amp.constant):
+    """Counts the bins of one block in the tile's memory, and adds them to the counts."""
+    own = amp.tile_static(bins, amp.int32)
+    rank = t_idx.local[0]
+    for b in range(rank, bins, TILE):
+        own[b] = 0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    begin = t_idx.tile[0] * (TILE * _ITEMS)
+    for i in range(begin + rank, min(begin + TILE * _ITEMS, n), TILE):
+        b = bins_of.value(i)
+        if b >= 0 and b < bins:
+            amp.atomic_fetch_add(own[b], 1)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for b in range(rank, bins, TILE):
+        if own[b] > 0:
+            amp.atomic_fetch_add(counts[b], own[b])
+
+
+@amp.kernel
+def count_all(idx, bins_of, counts, bins):
+    """Counts the bins in the result."""
+    b = bins_of.value(idx[0])
+    if b >= 0 and b < bins:
+        amp.atomic_fetch_add(counts[b], 1)
+
+
+def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> None:
+    """How often each number from 0 is among a source's int32 numbers."""
+    n, bins = bins_of.extent[0], counts.extent[0]
+    split = _choose.runs(view, n)
+    if _choose.form_of(view) == "runs" and split.pieces * bins <= max(_IN_ROWS, n):
+        rows = amp.array(amp.extent(split.pieces * bins), np.int32, accelerator_view=view)
+        store(view, lazy.constant(0, rows.extent), rows)
+        domain = _choose.domain_of_runs(view, split)
+        amp.parallel_for_each(view, domain, count_runs, bins_of, rows, n, split.length, bins)
+        lines = Lines(1, split.pieces, bins, (bins,))
+        reduce_lines_into(view, lazy.Elements(rows), lines, counts, functional.plus)
+        return
+    store(view, lazy.constant(0, bins), counts)
+    if _choose.form_of(view) == "tiles" and bins <= _IN_TILE:
+        domain = amp.extent(-(-n // (TILE * _ITEMS)) * TILE).tile(TILE)
+        amp.parallel_for_each(view, domain, count_tiles, bins_of, counts, n, bins=bins)
+    else:
+        amp.parallel_for_each(view, bins_of.extent, count_all, bins_of, counts, bins)
+
+
+def _totals(view: amp.accelerator_view, bins_of: lazy.Lazy, weights: Any, bins: int, out: Any) -> Any:
+    """How many elements each bin has, as int32, or the sum of their weights, in their type."""
+    if weights is None:
+        result = output(out, bins, np.dtype(np.int32), view, bins_of)
+        count_into(view, bins_of, result)
+        return result
+    source = lazy.of(weights).flat()
+    if source.extent != bins_of.extent:
+        raise amp.AmpError(f"{bins_of.extent!r} elements have {source.extent!r} weights")
+    # The elements outside of the range come first, or last.
+    numbers = amp.array(bins_of.extent, np.int32, accelerator_view=view)
+    store(view, bins_of, numbers)
+    order = order_of(view, lazy.Elements(numbers), False, None, None)
+    ordered = lazy.take(numbers, order)
+    offsets = amp.array(amp.extent(bins + 1), np.int32, accelerator_view=view)
+    store(view, lazy.At(_Begin(bins_of.extent[0]), ordered, bins + 1), offsets)
+    result = output(out, bins, element(computed_type(source)), view, bins_of, source)
+    return segmented_reduce(lazy.take(source, order), offsets, functional.plus, out=result, accelerator_view=view)
+
+
+class _Begin:
+    """Of ``lazy.At`` on ordered numbers: the place of the first one that is not less than the index."""
+
+    __slots__ = ("n",)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    @amp.func
+    def __call__(self, values: Any, i: Any) -> Any:
+        return lower_bound(values, amp.int32(i), 0, self.n, functional.less)
+
+
+# -- bins ----------------------------------------------------------------------------------------------------------
+
+
+class Edges:
+    """Rising edges in the elements' type, and how many of them are below all numbers of the type.
+
+    Rounded up, ``e <= x`` does not change, and rounded down, ``e < x`` does not; edges that are above all numbers, or
+    below, are left out.
+    """
+
+    __slots__ = ("below", "size", "values")
+
+    def __init__(self, edges: Any, dtype: np.dtype[Any], *, up: bool) -> None:
+        exact = np.atleast_1d(np.asarray(edges))
+        kind = np.dtype(np.int32) if dtype.kind in "iub" and dtype.itemsize < 4 else dtype
+        self.below = 0
+        if kind.kind == "f":
+            rounded = exact.astype(kind)
+            wrong = rounded < exact if up else rounded > exact
+            next_one = np.nextafter(rounded, kind.type(np.inf if up else -np.inf))
+            kept = np.where(wrong, next_one, rounded).astype(kind)
+        else:
+            limits = np.iinfo(kind)
+            whole = np.ceil(exact) if up else np.floor(exact)
+            self.below = int((whole < limits.min).sum())
+            kept = whole[(whole >= limits.min) & (whole <= limits.max)].astype(kind)
+        self.size = kept.size
+        self.values = lazy.of(np.ascontiguousarray(kept) if kept.size else np.zeros(1, kind))
+
+
+class _Bin:
+    """Of ``lazy.At``: the number of the bin between two edges; the last bin has both; -1 outside."""
+
+    __slots__ = ("below", "bins", "edges", "last", "size")
+
+    def __init__(self, edges: Edges, last: Any, bins: int) -> None:
+        self.edges, self.size, self.below, self.last, self.bins = edges.values, edges.size, edges.below, last, bins
+
+    @amp.func
+    def __call__(self, values: Any, i: Any) -> Any:
+        x = values.value(i).copy()
+        if not (x <= self.last):
+            return -1
+        return min(self.below + upper_bound(self.edges, x, 0, self.size, functional.less), self.bins) - 1
+
+
+def _binned(source: lazy.Lazy, edges: Any) -> lazy.Lazy:
+    """The bins of a source's elements, by edges on the host."""
+    dtype, kind = dtype_of(source), computed_type(source)
+    last = Edges(edges[-1], dtype, up=False)
+    if last.below:
+        return lazy.constant(-1, source.extent)
+    largest = np.iinfo(kind).max if last.size == 0 else last.values.values.get_ref(0)[()]  # type: ignore[attr-defined]
+    return lazy.At(_Bin(Edges(edges, dtype, up=True), kind.type(largest), len(edges) - 1), source)
+
+
+def histogram(
+    a: Any,
+    bins: int = 10,
+    range: tuple[float, float] | None = None,
+    weights: Any = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> tuple[Any, Any]:
+    """How many elements each of ``bins`` equal bins has, as int32, and the edges, on the host (numpy: ``histogram``).
+
+    Without ``range``, the bins reach from the smallest element to the largest one: this waits for these.  With
+    ``weights``, the sum of the weights of each bin's elements, in the weights' type.
+    """
+    if bins < 1:
+        raise ValueError(f"{bins} bins")
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source, weights, out)
+    if range is None:
+        least, largest = minmax(source, accelerator_view=view)
+        range = least.item(), largest.item()
+    low, high = range
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"range ({low}, {high}) of a histogram is not finite")
+    if low > high:
+        raise ValueError(f"range ({low}, {high}): the first number is larger than the second")
+    edges = np.histogram_bin_edges(np.zeros(0, dtype_of(source)), bins, (low, high))
+    return _totals(view, _binned(source, edges), weights, bins, out), edges
+
+
+def histogram_range(
+    a: Any,
+    edges: Any,
+    weights: Any = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """How many elements are between neighbouring edges, which rise, as int32 (CUB: ``HistogramRange``).
+
+    The last bin has both its edges (numpy: ``histogram`` with a sequence of edges).  ``edges`` are numbers on the host.
+    """
+    limits = np.asarray(edges)
+    if limits.ndim != 1 or limits.size < 2 or not (limits[1:] >= limits[:-1]).all():
+        raise ValueError("a histogram needs two or more edges, each not smaller than the one before it")
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source, weights, out)
+    return _totals(view, _binned(source, limits), weights, limits.size - 1, out)
+
+
+def bincount(
+    a: Any,
+    weights: Any = None,
+    minlength: int = 0,
+    *,
+    bins: int | None = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """How often each number from 0 occurs, as int32, or the sum of its weights, in their type (numpy: ``bincount``).
+
+    The result has ``bins`` elements; numbers that are negative or larger count nowhere.  Without ``bins``, this waits
+    for the largest number, and is as long as it needs, ``minlength`` at least.
+    """
+    source = lazy.of(a).flat()
+    if dtype_of(source).kind not in "iub" or dtype_of(source).itemsize > 4:
+        raise TypeError(f"bincount takes integers of up to 32 bits, not {dtype_of(source)}")
+    view = place(accelerator_view, source, weights, out)
+    if bins is None:
+        least, largest = minmax(source, accelerator_view=view)
+        if least.item() < 0:
+            raise ValueError(
+                f"bincount takes no negative numbers, such as {least.item()}: give bins= to leave them out"
+            )
+        bins = max(largest.item() + 1, minlength)
+    return _totals(view, lazy.map(_int32, source), weights, bins, out)
+
+
+@amp.func
+def _int32(x: Any) -> Any:
+    return amp.int32(x)
+
+
+class _Among:
+    """Of ``lazy.At``: the number of edges not above an element (``right``: below it); of falling ones the rest."""
+
+    __slots__ = ("below", "edges", "falling", "right", "size", "total")
+
+    def __init__(self, edges: Edges, total: int, right: bool, falling: bool) -> None:
+        self.edges, self.size, self.below = edges.values, edges.size, edges.below
+        self.total, self.right, self.falling = total, right, falling
+
+    @amp.func
+    def __call__(self, values: Any, i: Any) -> Any:
+        x = values.value(i).copy()
+        at = upper_bound(self.edges, x, 0, self.size, sorts_before)
+        if self.right:
+            at = lower_bound(self.edges, x, 0, self.size, sorts_before)
+        return self.total - self.below - at if self.falling else self.below + at
+
+
+def digitize(
+    a: Any, edges: Any, right: bool = False, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The number of the bin of each element, as int32 in its extent: 0 below the first edge (numpy: ``digitize``).
+
+    ``edges`` are numbers on the host, which rise or fall.  A bin has its lower edge; if ``right``, its upper one.
+    """
+    limits = np.asarray(edges)
+    if limits.ndim != 1 or not limits.size:
+        raise ValueError("digitize takes one or more edges in one dimension")
+    falling = bool((limits[1:] <= limits[:-1]).all() and limits[0] != limits[-1])
+    rising = limits[::-1] if falling else limits
+    if not (rising[1:] >= rising[:-1]).all():
+        raise ValueError("the edges neither rise nor fall")
+    source = lazy.of(a)
+    view = place(accelerator_view, source, out)
+    result = output(out, source.extent, np.dtype(np.int32), view, source)
+    among = _Among(Edges(rising, dtype_of(source), up=not right), rising.size, right, falling)
+    store(view, lazy.At(among, source), result)
+    return result

@@ -1,0 +1,116 @@
+"""Order statistics: ``nth_element``, ``quantile``; and partitions: ``is_partitioned``, ``partition_point``."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.algorithms._arguments import place
+from vkamp.algorithms._convert import converted
+from vkamp.algorithms._operators import NOWHERE, Pairs
+from vkamp.algorithms.lazy import dtype_of
+from vkamp.algorithms.scalars import device_scalar
+from vkamp.algorithms.search import none_of
+from vkamp.algorithms.sort import order_of, taken
+
+
+def nth_element(
+    a: Any, k: int, *, less: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
+    """The element that would be at position ``k`` if all were sorted (C++: ``nth_element``); negative from the end.
+
+    Raises ValueError if there is no such position.  NaN is behind all numbers.
+    """
+    source = lazy.of(a).flat()
+    n = source.extent[0]
+    if not -n <= k < n:
+        raise ValueError(f"no position {k} in {n} elements")
+    view = place(accelerator_view, source)
+    order = amp.array_view(order_of(view, source, False, less, None))[k % n : k % n + 1]
+    return device_scalar(taken(view, source, order, None))
+
+
+@amp.kernel
+def _between(idx, ordered, below, weights, last, out):
+    """Interpolates between two neighbours; NaN, which is behind all numbers, is the result of all."""
+    i = below.value(idx[0])
+    w = weights.value(idx[0])
+    x = ordered.value(i)
+    y = ordered.value(min(i + 1, last))
+    end = ordered.value(last)
+    # An infinite element of weight 0 does not count.
+    out[idx] = end if end != end else x if w == 0 or x == y else x + (y - x) * w
+
+
+def quantile(a: Any, q: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """The elements below which the fractions ``q`` of all are, with linear interpolation (numpy: ``quantile``).
+
+    ``q`` is a number from 0 to 1, for a device_scalar, or several, for an array.  Computed in float32, of float64 in
+    float64; NaN if an element is NaN.
+    """
+    fractions = np.atleast_1d(np.asarray(q, np.float64))
+    if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError("quantiles are numbers from 0 to 1")
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source)
+    dtype = np.dtype(np.float64 if dtype_of(source) == np.float64 else np.float32)
+    places = fractions * (source.extent[0] - 1)
+    below = np.floor(places).astype(np.int32)
+    weights = (places - below).astype(dtype)
+    ordered = converted(lazy.take(source, order_of(view, source, False, None, None)), dtype)
+    out = amp.array(amp.extent(fractions.size), dtype, accelerator_view=view)
+    last = source.extent[0] - 1
+    amp.parallel_for_each(view, out.extent, _between, ordered, lazy.of(below), lazy.of(weights), last, out)
+    return device_scalar(out) if np.ndim(q) == 0 else out
+
+
+class _Begins:
+    """Whether the second one of two neighbours meets a condition that the first one does not meet."""
+
+    __slots__ = ("pred",)
+
+    def __init__(self, pred: Any) -> None:
+        self.pred = pred
+
+    @amp.func
+    def __call__(self, a: Any, b: Any) -> Any:
+        return self.pred(b) and not self.pred(a)
+
+
+def is_partitioned(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+    """Whether all elements that meet a condition are before all others (C++: ``is_partitioned``)."""
+    source = lazy.of(a).flat()
+    return none_of(lazy.At(Pairs(_Begins(pred)), source), _is_place, accelerator_view=accelerator_view)
+
+
+@amp.func
+def _is_place(at: Any) -> Any:
+    return at != NOWHERE
+
+
+@amp.kernel
+def _search(idx, source, out, n, pred):
+    first = 0
+    last = n
+    while first < last:
+        middle = first + (last - first) // 2
+        if pred(source.value(middle)):
+            first = middle + 1
+        else:
+            last = middle
+    out[idx] = first
+
+
+def partition_point(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+    """How many elements of a partitioned input meet its condition, by a binary search (C++: ``partition_point``)."""
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source)
+    found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
+    amp.parallel_for_each(view, found.extent, _search, source, found, source.extent[0], pred)
+    return device_scalar(found)

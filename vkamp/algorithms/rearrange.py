@@ -1,0 +1,237 @@
+"""Elements in other places: ``transpose``, ``concat``, ``repeat``, ``rotate``, ``swap``, and the like."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import vkamp as amp
+from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms._arguments import element, output, place
+from vkamp.algorithms.lazy import dtype_of
+from vkamp.algorithms.transform import Mirrored, axis_of, moved
+from vkamp.algorithms.unique import run_length_decode
+
+
+class _Permuted(lazy.Lazy):
+    """An input with its axes in another order: axis ``d`` of the result is axis ``axes[d]`` of the input."""
+
+    __slots__ = ("inner", "places")
+
+    def __init__(self, inner: lazy.Lazy, axes: tuple[int, ...]) -> None:
+        super().__init__(tuple(inner.extent[d] for d in axes))
+        self.inner, self.places = inner, amp.index(*(axes.index(d) for d in range(len(axes))))
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at an index of the result."""
+        at = amp.index(i)
+        for d in amp.static_range(self.extent.rank):
+            at[d] = i[self.places[d]]
+        return self.inner.value(at)
+
+
+@amp.kernel
+def transpose_quads(t_idx, matrix, out):
+    """Transposes a block of 4 x 4 elements, with four loads and four stores; both have rows of vectors of four."""
+    vector = type(matrix[0, 0])
+    column = t_idx.global_[1]
+    row = t_idx.global_[0]
+    if 4 * row < matrix.extent[0] and column < matrix.extent[1]:
+        a = matrix[4 * row, column]
+        b = matrix[4 * row + 1, column]
+        c = matrix[4 * row + 2, column]
+        d = matrix[4 * row + 3, column]
+        out[4 * column, row] = vector(a.x, b.x, c.x, d.x)
+        out[4 * column + 1, row] = vector(a.y, b.y, c.y, d.y)
+        out[4 * column + 2, row] = vector(a.z, b.z, c.z, d.z)
+        out[4 * column + 3, row] = vector(a.w, b.w, c.w, d.w)
+
+
+def _transposed(source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_view | None) -> Any:
+    """A transposed matrix of words without gaps on a CPU driver; None where the general form is needed."""
+    view = place(accelerator_view, source, out)
+    rows, columns = source.extent
+    if _choose.form_of(view) != "runs" or rows % 4 or columns % 4 or not isinstance(source, lazy.Elements):
+        return None
+    result = output(out, (columns, rows), dtype_of(source), view, source)
+    quads = [_in_quads(each) for each in (source.values, result)]
+    if quads[0] is None or quads[1] is None or quads[0].dtype != quads[1].dtype:
+        # A new result is used by the general form, too.
+        return moved(lambda x: _Permuted(x, (1, 0)), source, result, view)
+    amp.parallel_for_each(view, amp.extent(rows // 4, columns // 4).tile(16, 4).pad(), transpose_quads, *quads)
+    return result
+
+
+def _in_quads(values: Any) -> Any:
+    """A matrix as one of rows of vectors of four; None if its elements have another size, or gaps between them."""
+    vector = lazy.vector_of(values.dtype)
+    if vector is None:
+        return None
+    with suppress(amp.AmpError):
+        return values.reshape(-1).reinterpret_as(vector).reshape(values.extent[0], values.extent[1] // 4)
+    return None
+
+
+def permute_dims(
+    a: Any, axes: tuple[int, ...], *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The elements with the axes in another order (array API: ``permute_dims``; numpy: ``transpose``).
+
+    ValueError unless ``axes`` has each axis once.
+    """
+    source = lazy.of(a)
+    order = tuple(axis_of(source, d) for d in axes)
+    if sorted(order) != list(range(source.extent.rank)):
+        raise ValueError(f"axes {tuple(axes)} do not have each axis of {source.extent!r} once")
+    if len(order) == 1:
+        return moved(lambda x: x, source, out, accelerator_view)
+    if order == (1, 0) and (found := _transposed(source, out, accelerator_view)) is not None:
+        return found
+    return moved(lambda x: _Permuted(x, order), source, out, accelerator_view)
+
+
+def transpose(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """The elements with the axes in reverse order, such as the columns of a matrix as rows (numpy: ``transpose``)."""
+    rank = lazy.of(a).extent.rank
+    return permute_dims(a, tuple(reversed(range(rank))), out=out, accelerator_view=accelerator_view)
+
+
+def concat(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """The elements of one or more inputs of one type, one after the other along an axis (array API: ``concat``)."""
+    if not inputs:
+        raise TypeError("concat takes one or more inputs")
+    sources = [lazy.of(a) for a in inputs]
+    axis = axis_of(sources[0], axis)
+    shape, dtype = list(sources[0].extent), dtype_of(sources[0])
+    for each in sources[1:]:
+        other = list(each.extent)
+        if len(other) != len(shape) or other[:axis] + other[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
+            raise amp.AmpError(f"{each.extent!r} and {sources[0].extent!r} differ in more than axis {axis}")
+        if dtype_of(each) != dtype:
+            raise TypeError(f"the inputs have different types, {dtype} and {dtype_of(each)}")
+    shape[axis] = sum(each.extent[axis] for each in sources)
+    view = place(accelerator_view, *sources, out)
+    result = output(out, tuple(shape), element(dtype), view, *sources)
+    origin = [0] * len(shape)
+    for each in sources:
+        part = amp.array_view(result).section(amp.index(*origin), each.extent)
+        moved(lambda x: x, each, part, view)
+        origin[axis] += each.extent[axis]
+    return result
+
+
+class _Repeated(lazy.Lazy):
+    """Each element along an axis ``count`` times, or all of them ``count`` times."""
+
+    __slots__ = ("axis", "count", "inner", "n")
+
+    def __init__(self, inner: lazy.Lazy, axis: int, count: int, whole: bool) -> None:
+        shape = list(inner.extent)
+        self.n = shape[axis] if whole else 0
+        shape[axis] *= count
+        super().__init__(tuple(shape))
+        self.inner, self.axis, self.count = inner, axis, count
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at an index of the result."""
+        if self.extent.rank == 1:
+            return self.inner.value(i % self.n if self.n > 0 else i // self.count)
+        at = amp.index(i)
+        for d in amp.static_range(self.extent.rank):
+            if d == self.axis:
+                at[d] = i[d] % self.n if self.n > 0 else i[d] // self.count
+        return self.inner.value(at)
+
+
+def repeat(
+    a: Any,
+    count: Any,
+    *,
+    axis: int | None = None,
+    total: int | None = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """Each element ``count`` times, along an axis or in one row (numpy: ``repeat``).
+
+    ``count`` may be an input with a number for each element: then see :func:`run_length_decode`, also for ``total``.
+    """
+    source = lazy.of(a)
+    if not isinstance(count, int):
+        return run_length_decode(source, count, total=total, out=out, accelerator_view=accelerator_view)
+    if count < 1:
+        raise ValueError(f"repeated {count} times, nothing is left")
+    if axis is None:
+        source, axis = _row(source), 0
+    axis = axis_of(source, axis)
+    return moved(lambda x: _Repeated(x, axis, count, False), source, out, accelerator_view)
+
+
+def _row(source: lazy.Lazy) -> lazy.Lazy:
+    """The elements with one index; those of a container without gaps as one, which elements of 64 bits need."""
+    if isinstance(source, lazy.Elements):
+        with suppress(amp.AmpError):
+            return lazy.Elements(source.values.reshape(-1))
+    return source.flat()
+
+
+def tile_repeat(
+    a: Any,
+    counts: int | tuple[int, ...],
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The whole input ``counts[d]`` times along axis ``d``; a number is for the last axis (numpy: ``tile``)."""
+    source = lazy.of(a)
+    rank = source.extent.rank
+    each = (*[1] * (rank - 1), counts) if isinstance(counts, int) else tuple(counts)
+    if len(each) != rank or min(each) < 1:
+        raise ValueError(
+            f"{source.extent!r} cannot be repeated {counts} times: give a count of 1 or more for each axis"
+        )
+
+    def repeated(x: lazy.Lazy) -> lazy.Lazy:
+        for axis, count in enumerate(each):
+            x = _Repeated(x, axis, count, True) if count > 1 else x
+        return x
+
+    return moved(repeated, source, out, accelerator_view)
+
+
+def rotate(a: Any, middle: int, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """The elements from ``middle`` on, then those before it (C++: ``rotate``).  ``out`` may be the input."""
+    source = lazy.of(a)
+    if source.extent.rank != 1 or not 0 <= middle <= source.extent[0]:
+        raise ValueError(f"no place {middle} in {source.extent!r}")
+    view = place(accelerator_view, source, out)
+    result = output(out, source.extent, element(dtype_of(source)), view, source, in_place=True)
+    in_place = any(result.overlaps(each) for each in source.containers())
+    turned = moved(lambda x: Mirrored(x, 0, middle, 1), source, None if in_place else result, view)
+    if in_place:
+        amp.copy(turned, result)
+    return result
+
+
+@amp.kernel
+def _swap(idx, a, b):
+    x = a[idx].copy()
+    a[idx] = b[idx]
+    b[idx] = x
+
+
+def swap(a: Any, b: Any, *, accelerator_view: amp.accelerator_view | None = None) -> None:
+    """Exchanges the elements of two containers of one extent and type (C++: ``swap_ranges``)."""
+    left, right = (each if isinstance(each, (amp.array, amp.array_view)) else amp.array_view(each) for each in (a, b))
+    if left.extent != right.extent:
+        raise amp.AmpError(f"{left.extent!r} and {right.extent!r} cannot be exchanged")
+    if left.dtype != right.dtype:
+        raise TypeError(f"{left.dtype} and {right.dtype} elements cannot be exchanged")
+    if left.overlaps(right):
+        raise amp.AmpError("the containers overlap")
+    amp.parallel_for_each(place(accelerator_view, left, right), left.extent, _swap, left, right)

@@ -1,0 +1,99 @@
+"""``scatter_reduce``: combines elements with those at given positions, of which several may be one.
+
+Integers are combined with atomic operations, where the operator has one.  All others are sorted by their positions and
+combined in their order, so that sums of floats have the same bits in every run.
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import computed_type, element, place
+from vkamp.algorithms._operators import Heads
+from vkamp.algorithms.segments import Tails, scan_pairs
+from vkamp.algorithms.sort import order_of
+from vkamp.algorithms.transform import store
+
+
+@amp.func
+def _add(a: Any, i: Any, x: Any) -> None:
+    amp.atomic_fetch_add(a[i], x)
+
+
+@amp.func
+def _max(a: Any, i: Any, x: Any) -> None:
+    amp.atomic_fetch_max(a[i], x)
+
+
+@amp.func
+def _min(a: Any, i: Any, x: Any) -> None:
+    amp.atomic_fetch_min(a[i], x)
+
+
+@amp.func
+def _and(a: Any, i: Any, x: Any) -> None:
+    amp.atomic_fetch_and(a[i], x)
+
+
+@amp.func
+def _or(a: Any, i: Any, x: Any) -> None:
+    amp.atomic_fetch_or(a[i], x)
+
+
+@amp.func
+def _xor(a: Any, i: Any, x: Any) -> None:
+    amp.atomic_fetch_xor(a[i], x)
+
+
+_ATOMIC = {
+    functional.plus: _add, functional.max: _max, functional.min: _min, functional.bit_and: _and,
+    functional.bit_or: _or, functional.bit_xor: _xor,
+}  # fmt: skip
+
+
+@amp.kernel
+def _combine_each(idx, source, at, out, combine):
+    combine(out, at.value(idx[0]), source.value(idx[0]))
+
+
+@amp.kernel
+def _combine_runs(idx, positions, tails, pairs, out, op):
+    """The last element of each run of equal positions has the combination of all."""
+    i = idx[0]
+    if tails.value(i) != 0:
+        at = positions[i]
+        out[at] = op(out[at], pairs[i].first)
+
+
+def scatter_reduce(
+    out: Any, at: Any, a: Any, op: Any = functional.plus, *, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """``out[at[i]] = op(out[at[i]], a[i])`` for all elements, also where positions repeat; returns ``out``.
+
+    ``op`` is associative; elements of one position are combined in their order, so that it need not commute (numpy:
+    ``add.at``).  ``out`` has one dimension and the type of ``op``'s results.
+    """
+    source, positions = lazy.of(a).flat(), lazy.of(at).flat()
+    if source.extent != positions.extent:
+        raise amp.AmpError(f"{source.extent!r} elements have {positions.extent!r} positions")
+    values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
+    view = place(accelerator_view, values, source, positions)
+    dtype = element(computed_type(source))
+    if values.dtype in (np.int32, np.uint32) and values.dtype == dtype and op in _ATOMIC:
+        amp.parallel_for_each(view, source.extent, _combine_each, source, positions, values, _ATOMIC[op])
+        return out
+    order = order_of(view, positions, False, None, None)
+    numbers = amp.array(positions.extent, np.int32, accelerator_view=view)
+    store(view, lazy.take(positions, order), numbers)
+    heads = Heads(lazy.Elements(numbers), functional.equal_to)
+    pairs = scan_pairs(view, lazy.take(source, order), heads, op, dtype)
+    tails = lazy.At(Tails(source.extent[0]), heads)
+    amp.parallel_for_each(view, source.extent, _combine_runs, numbers, tails, pairs, values, op)
+    return out

@@ -1,0 +1,284 @@
+"""Scans, reductions and sorts of segments: ``segmented_scan``, ``segmented_reduce``, ``segmented_sort``.
+
+A segmented scan is a scan of pairs of an element and a flag, which is 1 for the first element of a segment, where the
+operator begins again (G. Blelloch, *Prefix Sums and Their Applications*, 1990).  So no segment is too long for a
+thread, however much the segments' lengths differ.  Segments of one width are the lines of a matrix.
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import element, output, place, value
+from vkamp.algorithms._operators import Flag, closed, identity_of
+from vkamp.algorithms.lazy import dtype_of, pair_of
+from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
+from vkamp.algorithms.scan import scan_any, scan_into
+from vkamp.algorithms.select import selected
+from vkamp.algorithms.sort import order_of, taken
+from vkamp.algorithms.transform import store
+
+
+class Segments(NamedTuple):
+    """Segments of a row of elements: of one ``width``, or by ``heads`` (1 for a first element), or both unknown."""
+
+    width: int | None
+    heads: lazy.Lazy | None
+    offsets: lazy.Lazy | None
+
+
+class Restarting:
+    """An operator on pairs of an element and a flag, that begins again at an element with a flag."""
+
+    __slots__ = ("op", "pair")
+
+    def __init__(self, op: Any, pair: Any) -> None:
+        self.op, self.pair = op, pair
+
+    @amp.func
+    def __call__(self, a: Any, b: Any) -> Any:
+        first = b.first.copy()
+        if b.second == 0:
+            first = self.op(a.first, b.first)
+        return self.pair(first, a.second | b.second)
+
+
+@amp.kernel
+def _mark(idx, offsets, heads):
+    """Marks the first element of each segment that has one."""
+    at = offsets.value(idx[0])
+    if at < offsets.value(idx[0] + 1):
+        heads[at] = 1
+
+
+def segments_of(view: amp.accelerator_view, segments: Any, n: int) -> Segments:
+    """The segments of ``n`` elements: a width, as many flags as elements, or offsets.
+
+    Offsets begin with 0 and end with ``n``: segment ``s`` has the elements from ``offsets[s]`` to ``offsets[s + 1]``.
+    """
+    if isinstance(segments, (int, np.integer)):
+        if not 1 <= segments <= n or n % segments:
+            raise ValueError(f"{n} elements are no segments of {segments}")
+        return Segments(int(segments), None, None)
+    if isinstance(segments, (list, tuple)):
+        listed = np.asarray(segments)
+        segments = listed.astype(np.int32) if listed.dtype.kind in "iu" else listed
+    given = lazy.of(segments).flat()
+    if dtype_of(given).kind not in "iub":
+        raise TypeError(f"segments are a width, flags, or offsets, not {dtype_of(given)}")
+    if dtype_of(given).itemsize == 1:
+        if given.extent[0] != n:
+            raise amp.AmpError(f"{n} elements have {given.extent[0]} flags")
+        return Segments(None, lazy.map(Flag(functional.truth), given), None)
+    heads = amp.array(amp.extent(n), np.int32, accelerator_view=view)
+    store(view, lazy.constant(0, n), heads)
+    amp.parallel_for_each(view, amp.extent(given.extent[0] - 1), _mark, given, heads)
+    return Segments(None, lazy.Elements(heads), given)
+
+
+def scan_pairs(view: amp.accelerator_view, source: lazy.Lazy, heads: lazy.Lazy, op: Any, dtype: Any) -> Any:
+    """The scan of each segment, in an array of pairs of a result and a flag."""
+    pair = pair_of(dtype, np.dtype(np.int32))
+    pairs = amp.array(source.extent, pair, accelerator_view=view)
+    scan_into(view, lazy.zip(source, heads), pairs, Restarting(op, pair), inclusive=True)
+    return pairs
+
+
+@amp.func
+def first_of(pair: Any) -> Any:
+    """A pair's element."""
+    return pair.first
+
+
+class Exclusive:
+    """Of ``lazy.At``: what comes before an element in its segment; ``init`` for the first one."""
+
+    __slots__ = ("heads", "init", "op")
+
+    def __init__(self, heads: lazy.Lazy, init: Any, op: Any) -> None:
+        self.heads, self.init, self.op = heads, init, op
+
+    @amp.func
+    def __call__(self, pairs: Any, i: Any) -> Any:
+        before = self.init.copy()
+        if i > 0 and self.heads.value(i) == 0:
+            before = self.op(before, pairs.value(i - 1).first)
+        return before
+
+
+class After:
+    """An operator's value of a number and an element."""
+
+    __slots__ = ("init", "op")
+
+    def __init__(self, init: Any, op: Any) -> None:
+        self.init, self.op = init, op
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return self.op(self.init, x)
+
+
+def segmented_scan(
+    a: Any,
+    segments: Any,
+    op: Any = functional.plus,
+    *,
+    inclusive: bool = True,
+    init: Any = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The scan of each segment (direct3d::scan: ``segmented_scan_exclusive``), as :func:`vkamp.algorithms.scan`.
+
+    ``segments``: a width; or flags of one byte, not zero for a segment's first element; or offsets, 32-bit integers
+    that begin with 0 and end with the number of elements.  The result has one dimension.
+    """
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source, segments, out)
+    computed, op = closed(source, op)
+    n, dtype = source.extent[0], element(computed)
+    parts = segments_of(view, segments, n)
+    if init is None and not inclusive:
+        init = identity_of(op, dtype)
+    result = output(out, source.extent, dtype, view, source, in_place=True)
+    if parts.width is not None:
+        lines = Lines(n // parts.width, parts.width, 1, (n,))
+        scan_any(view, source, lines, result, op, inclusive=inclusive, init=init)
+        return result
+    assert parts.heads is not None
+    found = lazy.Elements(scan_pairs(view, source, parts.heads, op, dtype))
+    if not inclusive:
+        store(view, lazy.At(Exclusive(parts.heads, value(init, dtype), op), found), result)
+    elif init is not None:
+        store(view, lazy.map(After(value(init, dtype), op), lazy.map(first_of, found)), result)
+    else:
+        store(view, lazy.map(first_of, found), result)
+    return result
+
+
+class Tails:
+    """Of ``lazy.At`` on flags of first elements: 1 for each last element."""
+
+    __slots__ = ("last",)
+
+    def __init__(self, n: int) -> None:
+        self.last = n - 1
+
+    @amp.func
+    def __call__(self, heads: Any, i: Any) -> Any:
+        return 1 if i == self.last or heads.value(min(i + 1, self.last)) != 0 else 0
+
+
+@amp.kernel
+def _of_segments(idx, pairs, offsets, out, init, op, *, has_init: amp.constant):
+    begin = offsets.value(idx[0])
+    end = offsets.value(idx[0] + 1)
+    total = init.copy()
+    if end > begin:
+        total = pairs[end - 1].first.copy()
+        if has_init:
+            total = op(init, total)
+    out[idx] = total
+
+
+def segmented_reduce(
+    a: Any,
+    segments: Any,
+    op: Any = functional.plus,
+    init: Any = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """``op`` of the elements of each segment, in their order (CUB: ``DeviceSegmentedReduce``).
+
+    ``segments`` as in :func:`segmented_scan`; of flags the result is ``counted``.  ``init`` comes first, and is the
+    result of an empty segment; without it, that is the operator's identity, and 0 if it has none.
+    """
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source, segments, out)
+    computed, op = closed(source, op)
+    n, dtype = source.extent[0], element(computed)
+    parts = segments_of(view, segments, n)
+    if parts.width is not None:
+        result = output(out, n // parts.width, dtype, view, source)
+        lines = Lines(n // parts.width, parts.width, 1, (n // parts.width,))
+        reduce_lines_into(view, source, lines, result, op)
+        if init is not None:
+            store(view, lazy.map(After(value(init, dtype), op), result), result)
+        return result
+    if parts.offsets is None:
+        assert parts.heads is not None
+        pairs = scan_pairs(view, source, parts.heads, op, dtype)
+        results = lazy.map(first_of, lazy.Elements(pairs))
+        if init is not None:
+            results = lazy.map(After(value(init, dtype), op), results)
+        return selected(lazy.At(Tails(n), parts.heads), results, out, view)
+    result = output(out, parts.offsets.extent[0] - 1, dtype, view, source, parts.offsets)
+    assert parts.heads is not None
+    pairs = scan_pairs(view, source, parts.heads, op, dtype)
+    start = value(_empty(op, dtype) if init is None else init, dtype)
+    amp.parallel_for_each(
+        view, result.extent, _of_segments, pairs, parts.offsets, result, start, op, has_init=init is not None
+    )  # fmt: skip
+    return result
+
+
+def _empty(op: Any, dtype: np.dtype[Any]) -> Any:
+    try:
+        return identity_of(op, dtype)
+    except TypeError:
+        return None
+
+
+def segmented_sort(
+    a: Any,
+    segments: Any,
+    *,
+    descending: bool = False,
+    less: Any = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The elements of each segment in their order (CUB: ``DeviceSegmentedSort``); stable.
+
+    A sort of all elements, then a stable one by their segments.  ``segments`` as in :func:`segmented_scan`.
+    """
+    source = lazy.of(a).flat()
+    view = place(accelerator_view, source, segments, out)
+    n = source.extent[0]
+    parts = segments_of(view, segments, n)
+    numbers: lazy.Lazy
+    if parts.width is not None:
+        numbers = lazy.map(_Over(parts.width), lazy.arange(n))
+    else:
+        assert parts.heads is not None
+        upto = amp.array(amp.extent(n), np.int32, accelerator_view=view)
+        scan_into(view, parts.heads, upto, functional.plus, inclusive=True)
+        numbers = lazy.Elements(upto)
+    order = order_of(view, source, descending, less, None)
+    by_segment = order_of(view, lazy.take(numbers, order), False, None, None)
+    final = amp.array(amp.extent(n), np.int32, accelerator_view=view)
+    store(view, lazy.take(order, by_segment), final)
+    return taken(view, source, final, out)
+
+
+class _Over:
+    """Of a position the segment of one width."""
+
+    __slots__ = ("width",)
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    @amp.func
+    def __call__(self, i: Any) -> Any:
+        return i // self.width

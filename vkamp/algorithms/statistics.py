@@ -1,0 +1,213 @@
+"""Means, variances and the like, of all elements or along an axis: in float32, of float64 elements in float64."""
+
+# Kernels have untyped parameters; these are numpy's names.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import computed_type, dtype_of, place
+from vkamp.algorithms._convert import converted
+from vkamp.algorithms.lazy import pair_of
+from vkamp.algorithms.reduce import combine, shape_of
+from vkamp.algorithms.reduce_axis import Lines, line_of, lines_of
+from vkamp.algorithms.scalars import device_scalar
+
+
+def _along(
+    a: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None
+) -> tuple[lazy.Lazy, Lines, Lines | None, amp.accelerator_view]:
+    """The elements in a row, as floats; their lines, all in one or along the axis; ``axis`` as ``combine`` takes it."""
+    source = lazy.of(a)
+    given = None if axis is None else lines_of(source.extent, axis, keepdims)
+    view = place(accelerator_view, source)
+    row = converted(source, _floating(source)).flat()
+    n = row.extent[0]
+    return row, given or Lines(1, n, 1, (1,)), given, view
+
+
+def _floating(source: lazy.Lazy) -> np.dtype[Any]:
+    return np.dtype(np.float64 if dtype_of(source) == np.float64 else np.float32)
+
+
+@amp.kernel
+def _apply(idx, values, f):
+    values[idx] = f(values[idx])
+
+
+def _combined(
+    view: amp.accelerator_view, source: lazy.Lazy, lines: Lines | None, op: Any, f: Callable[[Any], Any] | None
+) -> Any:
+    """``f`` of the elements' combination, for each line, as an array of the result's extent."""
+    out = amp.array(shape_of(lines), computed_type(source), accelerator_view=view)
+    row = out.reshape(-1)
+    combine(view, source, lines, row, op)
+    if f is not None:
+        amp.parallel_for_each(view, row.extent, _apply, row, f)
+    return out
+
+
+def _result(out: Any, axis: int | None) -> Any:
+    return device_scalar(out) if axis is None else out
+
+
+def mean(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The arithmetic mean, also along an ``axis``."""
+    source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
+    return _result(_combined(view, source, given, functional.plus, _Divided(lines.n)), axis)
+
+
+class _Divided:
+    __slots__ = ("n",)
+
+    def __init__(self, n: float) -> None:
+        self.n = n
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return x / self.n
+
+
+class _Deviation:
+    """Of ``lazy.At``: the square of an element's distance to the mean of its line, which is on the device."""
+
+    __slots__ = ("inner", "means", "n")
+
+    def __init__(self, lines: Lines, means: Any) -> None:
+        self.n, self.inner, self.means = lines.n, lines.inner, means
+
+    @amp.func
+    def __call__(self, values: Any, p: Any) -> Any:
+        d = values.value(p) - self.means[line_of(p, self.n, self.inner)]
+        return d * d
+
+
+@amp.func
+def _root(x: Any) -> Any:
+    return amp.precise_math.sqrt(x)
+
+
+def _variance(
+    a: Any, axis: int | None, keepdims: bool, ddof: float, accelerator_view: Any, f: Callable[[Any], Any] | None
+) -> Any:
+    source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
+    means = _combined(view, source, given, functional.plus, _Divided(lines.n)).reshape(-1)
+    out = _combined(view, lazy.At(_Deviation(lines, means), source), given, functional.plus, _Divided(lines.n - ddof))
+    if f is not None:
+        row = out.reshape(-1)
+        amp.parallel_for_each(view, row.extent, _apply, row, f)
+    return _result(out, axis)
+
+
+def var(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    ddof: float = 0,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The variance, in two passes, also along an ``axis``."""
+    return _variance(a, axis, keepdims, ddof, accelerator_view, None)
+
+
+def std(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    ddof: float = 0,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The standard deviation, the square root of the variance."""
+    return _variance(a, axis, keepdims, ddof, accelerator_view, _root)
+
+
+@amp.func
+def _shift(m: Any) -> Any:
+    """The largest element, if it is finite."""
+    return m if amp.precise_math.isfinite(m) else type(m)(0)
+
+
+class _Exponential:
+    """Of ``lazy.At``: ``exp(x - m)``, where ``m`` is the largest element of the line."""
+
+    __slots__ = ("inner", "largest", "n")
+
+    def __init__(self, lines: Lines, largest: Any) -> None:
+        self.n, self.inner, self.largest = lines.n, lines.inner, largest
+
+    @amp.func
+    def __call__(self, values: Any, p: Any) -> Any:
+        return amp.precise_math.exp(values.value(p) - _shift(self.largest[line_of(p, self.n, self.inner)]))
+
+
+@amp.kernel
+def _logarithms(idx, sums, largest):
+    sums[idx] = amp.precise_math.log(sums[idx]) + _shift(largest[idx])
+
+
+def logsumexp(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The logarithm of the sum of the elements' exponentials, also where these overflow (scipy: ``logsumexp``)."""
+    source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
+    largest = _combined(view, source, given, functional.max, None).reshape(-1)
+    out = _combined(view, lazy.At(_Exponential(lines, largest), source), given, functional.plus, None)
+    amp.parallel_for_each(view, largest.extent, _logarithms, out.reshape(-1), largest)
+    return _result(out, axis)
+
+
+class _Extremes:
+    """Of two pairs of extremes those of all."""
+
+    __slots__ = ("pair",)
+
+    def __init__(self, pair: Any) -> None:
+        self.pair = pair
+
+    @amp.func
+    def __call__(self, a: Any, b: Any) -> Any:
+        return self.pair(functional.min(a.first, b.first), functional.max(a.second, b.second))
+
+
+@amp.kernel
+def _apart(idx, pairs, least, largest):
+    least[idx] = pairs[idx].first
+    largest[idx] = pairs[idx].second
+
+
+def minmax(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> tuple[Any, Any]:
+    """The smallest and the largest element, in one pass; NaN if there is one (C++: ``minmax_element``'s elements)."""
+    source = lazy.of(a)
+    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    source = source.flat()
+    view = place(accelerator_view, source)
+    dtype = computed_type(source)
+    pairs = amp.array(shape_of(lines), pair_of(dtype, dtype), accelerator_view=view)
+    combine(view, lazy.zip(source, source), lines, pairs.reshape(-1), _Extremes(pair_of(dtype, dtype)))
+    least, largest = (amp.array(pairs.extent, dtype, accelerator_view=view) for _ in range(2))
+    amp.parallel_for_each(view, pairs.extent, _apart, pairs, least, largest)
+    return _result(least, axis), _result(largest, axis)

@@ -1,0 +1,398 @@
+"""Repeated calls of library functions: their launches are remembered together, with the memory that they use.
+
+A function of a library does much before and between its launches: it looks at its arguments, chooses a form, and makes
+arrays for partial results and for the result.  A call with the same containers and the same values does all of that
+again, and its launches are the same.  So the second such call is captured (``amp.capture()``), and from the third on
+only the launches are repeated, in the same temporary arrays.  The result is the same container as that of an earlier
+call if nobody has that one any more, which its number of references tells; up to ``_MAX_COPIES`` results of one call
+can be in use.  Calls that cannot be captured, or that begin with contents of their own, run as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from vkamp import pipeline
+from vkamp.dispatch.bound_launch import SingleLaunch
+from vkamp.dispatch.capturing import capture
+from vkamp.dispatch.launch_keys import NUMBERS, ValueKey
+from vkamp.dispatch.preparing import PreparedLaunch
+from vkamp.dispatch.running import is_checked
+from vkamp.dispatch.targets import default_for, lowering_variable
+from vkamp.edit.active import generation
+from vkamp.errors import AmpError, OutOfMemoryError
+from vkamp.lang.arrays import array
+from vkamp.lang.binding import ElementBinding
+from vkamp.lang.capturing import recorder
+from vkamp.lang.container import Container, bindable
+from vkamp.lang.home import Home, epoch
+from vkamp.lang.host_memory import Lease
+from vkamp.lang.index_space import extent
+from vkamp.lang.kernel import KernelFunction
+from vkamp.lang.references import is_unused
+from vkamp.run.accelerators import accelerator_view, identity_of
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Calls that are known; the oldest goes first.
+_MAX_CALLS = 1024
+#: Copies of one call, each with a result.
+_MAX_COPIES = 4
+#: Launches of a call.
+_MAX_LAUNCHES = 64
+#: Bytes that remembered calls hold: a part of the device's own memory, and at least so many.
+_PART, _LEAST_BYTES = 64, 64 << 20
+#: The part of these bytes that one call may hold.
+_PART_OF_CALL = 4
+
+_PLAIN = frozenset([type(None), str, type, np.dtype])
+
+
+@dataclass(slots=True)
+class _Copy:
+    """The launches of a call with memory of their own.
+
+    ``guards``: what the user's functions have to be, with the kernels that use them.  ``result``: makes the result of
+    the containers of the call and ``made``, those that the call made.  ``nbytes``: the memory that it made.
+    """
+
+    launches: tuple[SingleLaunch, ...]
+    guards: tuple[tuple[pipeline.Guard, FunctionType], ...]
+    result: Callable[[Sequence[Container], Sequence[Container]], Any]
+    made: list[Container]
+    nbytes: int
+    view: accelerator_view
+    generation: int
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def run(self) -> bool:
+        """Enqueues the launches; False, and none of them is enqueued, if a container has moved or a function has
+        changed."""
+        if self.generation != generation():
+            return False
+        for guard, kernel in self.guards:
+            if not guard.holds(kernel):
+                return False
+        now = epoch.now
+        for launch in self.launches:
+            if launch.epoch != now and not launch.acquire():
+                return False
+        for launch in self.launches:
+            launch.submit()
+        return True
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call that came before.  ``copies`` is None for one that cannot be repeated."""
+
+    containers: tuple[weakref.ref[Container], ...]
+    follows_default: bool
+    copies: list[_Copy] | None = field(default_factory=list)
+
+
+#: The calls that are known; the oldest is the first.  Without a lock: containers that go remove theirs at any time.
+_calls: dict[tuple[Any, ...], _Call] = {}
+
+
+def repeats(settings: Callable[[], Hashable]) -> Callable[[_F], _F]:
+    """Decorates a function of a library, whose repeated calls repeat their launches.
+
+    The result is made of containers, of tuples and lists, and of objects that name their members in
+    ``_vkamp_members``.  ``settings()``: what else the calls of the library depend on.
+    """
+
+    def decorate(function: _F) -> _F:
+        @functools.wraps(function)
+        def call(*args: Any, **named: Any) -> Any:
+            if recorder() is not None or is_checked():
+                return function(*args, **named)
+            found = _Key(function)
+            if not found.add(args, named):
+                return function(*args, **named)
+            key = (lowering_variable(), settings(), *found.parts)
+            known = _calls.get(key)
+            if known is None or not _is_same(known, found.containers):
+                _remember(key, found.containers, named)
+                return function(*args, **named)
+            if known.copies is None:
+                return function(*args, **named)
+            ran, result = _repeat(key, known, found.containers)
+            return result if ran else _run_anew(key, known, found.containers, function, args, named)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def trim() -> None:
+    """Gives up all remembered calls, and the memory that they hold."""
+    for key in _calls.copy():
+        _calls.pop(key, None)
+
+
+# -- keys ----------------------------------------------------------------------------------------------------------
+
+
+class _Key:
+    """What two calls have in common that do the same."""
+
+    __slots__ = ("containers", "parts")
+
+    def __init__(self, function: Any) -> None:
+        self.parts: list[Any] = [function]
+        self.containers: list[Container] = []
+
+    def add(self, args: Sequence[Any], named: dict[str, Any]) -> bool:
+        """Adds the arguments; False if a call with them is not repeated."""
+        for value in args:
+            if not self._add(value):
+                return False
+        for name, value in named.items():
+            self.parts.append(name)
+            if not self._add(value):
+                return False
+        return bool(self.containers)
+
+    def _add(self, value: Any) -> bool:
+        kind = type(value)
+        if isinstance(value, Container):
+            self.parts.append(id(value))
+            self.containers.append(value)
+            return True
+        if kind in NUMBERS:
+            # As text, which distinguishes 0.0 from -0.0.
+            self.parts += (kind, repr(value))
+            return True
+        if kind in _PLAIN or isinstance(value, np.dtype):
+            self.parts += (kind, value)
+            return True
+        if kind is accelerator_view:
+            self.parts += (kind, identity_of(value))
+            return not value.is_auto_selection
+        if kind is extent:
+            self.parts += (kind, tuple(value))
+            return True
+        if kind is tuple or kind is list:
+            self.parts += (kind, len(value))
+            return all(self._add(each) for each in value)
+        if kind is KernelFunction:
+            # A key that held a closure would hold its containers.
+            self.parts += (value, value.function.__code__)
+            return value.function.__closure__ is None
+        members = getattr(kind, "_vkamp_members", None)
+        if members is not None:
+            self.parts.append(kind)
+            return all(self._add(getattr(value, name)) for name in members)
+        return self._add_program(value)
+
+    def _add_program(self, value: Any) -> bool:
+        """A function, or an object with device functions, by what a launch with it would be known by."""
+        found = ValueKey(self.parts, [], [])
+        if not found.add_argument(0, value):
+            return False
+        for each in found.values:
+            if isinstance(each, Container):
+                self.containers.append(each)
+            else:
+                self.parts.append(repr(each))
+        return True
+
+
+def _is_same(known: _Call, containers: Sequence[Container]) -> bool:
+    """Whether the containers are those of the call: an id may have gone to another object."""
+    return all(each() is container for each, container in zip(known.containers, containers))  # noqa: B905
+
+
+# -- remembered calls ----------------------------------------------------------------------------------------------
+
+
+def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict[str, Any]) -> None:
+    def forget(_: object) -> None:
+        _calls.pop(key, None)
+
+    explicit = isinstance(named.get("accelerator_view"), accelerator_view)
+    follows_default = not explicit and not any(isinstance(each, array) for each in containers)
+    _calls.pop(key, None)
+    _calls[key] = _Call(tuple([weakref.ref(each, forget) for each in containers]), follows_default)
+    while len(_calls) > _MAX_CALLS:
+        _calls.pop(next(iter(_calls)), None)
+
+
+def _repeat(key: tuple[Any, ...], known: _Call, containers: Sequence[Container]) -> tuple[bool, Any]:
+    """Whether a copy of the call ran, and its result."""
+    for each in known.copies or ():
+        if not each.lock.acquire(blocking=False):
+            continue
+        try:
+            if not is_unused(each.made):
+                continue
+            is_there = not known.follows_default or default_for(containers) == each.view
+            if is_there and each.run():
+                return True, each.result(containers, each.made)
+        finally:
+            each.lock.release()
+        # The next call begins again.
+        if _calls.get(key) is known:
+            _calls.pop(key, None)
+        break
+    return False, None
+
+
+def _run_anew(
+    key: tuple[Any, ...],
+    known: _Call,
+    containers: Sequence[Container],
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+) -> Any:
+    """Runs a call, and remembers its launches if that is possible."""
+    copies = known.copies
+    if copies is None or len(copies) >= _MAX_COPIES or _calls.get(key) is not known:
+        return function(*args, **named)
+    made = _captured(containers, function, args, named)
+    if made is None:
+        known.copies = None
+        return function(*args, **named)
+    with made.lock:
+        copies.append(made)
+        _make_room(known, made.view)
+        try:
+            has_run = made.run()
+        except OutOfMemoryError:
+            # Before the first launch: the call itself needs no more than this.
+            trim()
+            has_run = False
+        if has_run:
+            return made.result(containers, made.made)
+    known.copies = None
+    return function(*args, **named)
+
+
+def _make_room(newest: _Call, view: accelerator_view) -> None:
+    """Forgets the oldest calls while all of them hold too much memory."""
+    held = {key: sum([each.nbytes for each in call.copies or ()]) for key, call in _calls.copy().items()}
+    excess = sum(held.values()) - _most_bytes(view)
+    for key, nbytes in held.items():
+        if excess <= 0:
+            break
+        if nbytes and _calls.get(key) is not newest:
+            _calls.pop(key, None)
+            excess -= nbytes
+
+
+def _most_bytes(view: accelerator_view) -> int:
+    return max((view.accelerator.dedicated_memory << 10) // _PART, _LEAST_BYTES)
+
+
+# -- copies --------------------------------------------------------------------------------------------------------
+
+
+def _captured(
+    containers: Sequence[Container], function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
+) -> _Copy | None:
+    """The launches of a call, none of which has run; None for a call that cannot be repeated."""
+    try:
+        with capture() as graph:
+            result = function(*args, **named)
+        return _copy_of(graph._steps, containers, result)
+    except Exception:  # The call itself raises it again.
+        return None
+
+
+def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], result: Any) -> _Copy | None:
+    if not steps or len(steps) > _MAX_LAUNCHES or steps[0].target.reference:
+        return None
+    # What a kernel captures by itself is nowhere in the key.
+    if any(step.waits or step.arguments.captures for step in steps):
+        return None
+    own = {id(_home(each)) for each in containers}
+    homes: dict[int, Home] = {}
+    for step in steps:
+        for each in step.uses:
+            home = _home(each.container)
+            if id(home) not in own:
+                homes[id(home)] = home
+                # What is there before the first launch would have to be there before each.
+                if each.writes and not home.undefined and home not in _self_resetting:
+                    return None
+    made: list[Container] = []
+    template = _template(result, containers, made)
+    for container in made:
+        if id(_home(container)) in own or _home(container).primary is None:
+            return None
+        homes[id(_home(container))] = _home(container)
+    nbytes = sum([each.stop - each.start for each in homes.values()])
+    view = steps[0].view
+    if nbytes > _most_bytes(view) // _PART_OF_CALL:
+        return None
+    launches = tuple([_launch_of(step, homes) for step in steps])
+    guards = {id(g): (g, step.request.function) for step in steps for g in step.compiled.guards if not g.is_of_package}
+    return _Copy(launches, tuple(guards.values()), template, made, nbytes, view, steps[0].generation)
+
+
+def _home(container: Container) -> Home:
+    return bindable(container).lease.home
+
+
+def _launch_of(step: PreparedLaunch, homes: dict[int, Home]) -> SingleLaunch:
+    """A launch whose uses do not count as references to the memory that the call made."""
+    found = SingleLaunch(step)
+    for use in found.uses:
+        elements = use.bindable
+        home = elements.lease.home
+        if id(home) in homes and home.primary is not None:
+            use.bindable = ElementBinding(Lease(home), elements.layout)
+    return found
+
+
+_Template = Callable[[Sequence[Container], Sequence[Container]], Any]
+
+
+def _template(result: Any, containers: Sequence[Container], made: list[Container]) -> _Template:
+    """What makes a result like this one, of the containers of a call and those that it made, which are added to
+    ``made``."""
+    if isinstance(result, Container):
+        for k, each in enumerate(containers):
+            if each is result:
+                return lambda given, _: given[k]
+        position = next((k for k, each in enumerate(made) if each is result), len(made))
+        if position == len(made):
+            made.append(result)
+        return lambda _, own: own[position]
+    kind = type(result)
+    if kind is tuple or kind is list:
+        items = [_template(each, containers, made) for each in result]
+        return lambda given, own: kind([each(given, own) for each in items])
+    names = getattr(kind, "_vkamp_members", None)
+    if names is not None:
+        members = [(name, _template(getattr(result, name), containers, made)) for name in names]
+
+        def make(given: Sequence[Container], own: Sequence[Container]) -> Any:
+            found = object.__new__(kind)
+            for name, member in members:
+                setattr(found, name, member(given, own))
+            return found
+
+        return make
+    if result is None or kind in NUMBERS or kind in _PLAIN or isinstance(result, np.dtype):
+        return lambda *_: result
+    raise AmpError(f"a call that returns {kind.__name__} is not repeated")
+
+
+#: Memory whose contents each call leaves as they were.
+_self_resetting: weakref.WeakSet[Home] = weakref.WeakSet()
+
+
+def note_self_resetting(container: Container) -> None:
+    """Notes that each call of a library leaves the contents of a container as they were."""
+    _self_resetting.add(_home(container))

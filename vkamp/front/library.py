@@ -1,0 +1,29 @@
+"""Functions of programs that the libraries of this package call: an error in such a call is the program's."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+
+_PACKAGE = str(Path(__file__).parents[1])
+#: The libraries, whose public functions take functions.
+_LIBRARIES = ("vkamp.algorithms", "vkamp.tile")
+
+
+def is_of_package(file: str) -> bool:
+    """Whether a source file is one of vkamp's."""
+    return file.startswith(_PACKAGE)
+
+
+def library_caller() -> str:
+    """The function of a library that the program has called, by its public name; ``""`` outside of the libraries."""
+    frame: FrameType | None = sys._getframe(1)
+    name = ""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        library = next((each for each in _LIBRARIES if module == each or module.startswith(f"{each}.")), None)
+        if library is not None and not frame.f_code.co_name.startswith("_"):
+            name = f"{library}.{frame.f_code.co_name}"
+        frame = frame.f_back
+    return name

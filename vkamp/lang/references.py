@@ -1,0 +1,53 @@
+"""Whether a container, or a part of its memory, is still referenced, according to CPython's reference counts.
+
+Only for containers of a device's memory whose every holder is known.  What somebody else holds increases one of the
+numbers: a container, a view of its memory (which holds the lease), or numpy's view of its host image.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from vkamp.lang.container import Container
+from vkamp.lang.host_memory import Lease
+
+#: The reference of the list or the attribute, and that of the call of `getrefcount`.
+_OWN = 2
+
+
+class _Holder:
+    def __init__(self) -> None:
+        self.held = object()
+
+
+def _references(held: object) -> int:
+    return sys.getrefcount(held)
+
+
+#: How many references a call adds to those of an attribute: versions of Python differ.
+_holder = _Holder()
+_OF_CALL = _references(_holder.held) - 1
+
+
+def is_unused(containers: Sequence[Container]) -> bool:
+    """Whether nobody but ``containers``, a list that holds each of them once, has them or parts of their memory."""
+    for k in range(len(containers)):
+        if sys.getrefcount(containers[k]) > _OWN:
+            return False
+    return all(_is_unused(containers, containers[k]._lease) for k in range(len(containers)))
+
+
+def _is_unused(containers: Sequence[Container], lease: Lease) -> bool:
+    sharing = [each for each in containers if each._lease is lease]
+    bindings = [each for each in sharing if each._binding is not None and each._binding.lease is lease]
+    if sys.getrefcount(lease) > len(sharing) + len(bindings) + _OF_CALL:
+        return False
+    image = lease.home._image
+    if image is None:
+        return True
+    seen = [each for each in sharing if getattr(each, "_elements", None) is not None]
+    if any(sys.getrefcount(each._elements) > _OWN for each in seen):  # type: ignore[attr-defined]
+        return False
+    # The variable, the attribute, and the call.
+    return sys.getrefcount(image) <= len(seen) + _OWN + 1

@@ -1,0 +1,51 @@
+"""Logarithms, sines and cosines of random words, by polynomials.
+
+They consist of additions, multiplications and operations on bits only: in a kernel with ``precise=True`` they have the
+same bits on every device.  The polynomials are those of S. L. Moshier's *Cephes* (``logf``, ``sinf``, ``cosf``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+
+_LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+    2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+#: The bits of the square root of 1/2.
+_ROOT = 0x3F3504F3
+
+
+@amp.func
+def log(x: Any) -> Any:
+    """The natural logarithm of a normal float32 above 0; at most 1 ulp off."""
+    bits = amp.asuint(x) - amp.uint32(_ROOT)
+    exponent = amp.float32(amp.asint(bits) >> 23)
+    f = amp.asfloat((bits & amp.uint32(0x7FFFFF)) + amp.uint32(_ROOT)) - amp.float32(1.0)
+    z = f * f
+    y = amp.float32(_LOG[0])
+    for k in amp.static_range(1, 9):
+        y = y * f + amp.float32(_LOG[k])
+    y = y * f * z
+    # The logarithm of 2 in two parts: the product with the larger one is exact.
+    y = y + exponent * amp.float32(-2.12194440e-4)
+    y = y - amp.float32(0.5) * z
+    return f + y + exponent * amp.float32(0.693359375)
+
+
+@amp.func
+def turn(word: Any) -> Any:
+    """Cosine and sine of ``word * 2**-32`` turns."""
+    quadrant = (word + amp.uint32(0x20000000)) >> 30
+    rest = amp.asint(word - (quadrant << 30))
+    x = amp.float32(rest) * amp.float32(3.14159265358979 * 2.0**-31)
+    z = x * x
+    sine = ((amp.float32(-1.9515295891e-4) * z + amp.float32(8.3321608736e-3)) * z - amp.float32(1.6666654611e-1)) * z
+    sine = sine * x + x
+    cosine = (amp.float32(2.443315711809948e-5) * z - amp.float32(1.388731625493765e-3)) * z
+    cosine = (cosine + amp.float32(4.166664568298827e-2)) * z * z - amp.float32(0.5) * z + amp.float32(1.0)
+    a = sine if quadrant & 1 == 1 else cosine
+    b = cosine if quadrant & 1 == 1 else sine
+    return (-a if quadrant == 1 or quadrant == 2 else a), (-b if quadrant >= 2 else b)

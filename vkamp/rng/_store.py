@@ -1,0 +1,80 @@
+"""Where random numbers go: a new array or ``out``, four elements a thread."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.algorithms._arguments import in_a_row, output, place
+from vkamp.algorithms._outputs import output_of
+
+
+@amp.kernel(precise=True)
+def _store_four(idx, source, out, n):
+    k = idx[0]
+    a, b, c, d = source.four(k)
+    if 4 * k + 3 < n:
+        out.store_four(k, a, b, c, d)
+    else:
+        out.store(4 * k, a)
+        if 4 * k + 1 < n:
+            out.store(4 * k + 1, b)
+        if 4 * k + 2 < n:
+            out.store(4 * k + 2, c)
+
+
+def shape_of(size: Any) -> tuple[int, ...]:
+    """A size as a shape; of None that of one element."""
+    if size is None:
+        return (1,)
+    return tuple(int(each) for each in size) if isinstance(size, (tuple, list)) else (int(size),)
+
+
+def elements(size: Any) -> int:
+    """The number of elements of a size."""
+    return math.prod(shape_of(size))
+
+
+def stored(
+    make: Callable[[int], lazy.Lazy],
+    size: Any,
+    dtype: np.dtype[Any],
+    out: Any,
+    accelerator_view: amp.accelerator_view | None,
+) -> Any:
+    """The elements of a source of ``size`` elements in ``out``, or in a new array; a number where both are None.
+
+    ``make``: the source, of a number of elements.  Elements of 64 bits may come as pairs of words.
+    """
+    if out is not None and not isinstance(out, (amp.array, amp.array_view)):
+        out = amp.array_view(out)
+    shape = shape_of(size if out is None else tuple(out.extent))
+    if out is not None and size is not None and shape_of(size) != shape:
+        raise amp.AmpError(f"size is {shape_of(size)}, and out has {out.extent!r}")
+    if any(each < 0 for each in shape):
+        raise ValueError(f"negative dimensions are not allowed: {shape}")
+    n = math.prod(shape)
+    if n == 0:
+        return np.empty(shape, dtype)
+    view = place(accelerator_view, out)
+    result = output(out, shape, dtype, view)
+    if result.dtype != dtype:
+        raise TypeError(f"out has elements of {result.dtype}, the numbers are {dtype}")
+    source = make(n)
+    with in_a_row(result, view) as row:
+        target = row if dtype.itemsize < 8 or source_is_whole(source) else row.reinterpret_as(amp.uint2)
+        amp.parallel_for_each(view, amp.extent(-(-n // 4)), _store_four, source, output_of(target), n)
+    return np.asarray(result)[0] if size is None and out is None else result
+
+
+def source_is_whole(source: lazy.Lazy) -> bool:
+    """Whether it computes elements of 64 bits, not pairs of words."""
+    return not getattr(source, "in_words", False)

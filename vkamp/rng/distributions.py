@@ -1,0 +1,321 @@
+"""Random numbers of many distributions, computed from a stream's words where an algorithm reads them.
+
+Element ``i`` depends on its own words alone (and pairs of normal numbers on theirs), so every device computes the same
+numbers, in any order.  Where a number is rejected, further words come from a stream of the element's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.rng import _wide
+from vkamp.rng._functions import log, turn
+from vkamp.rng._words import Pairs, Words
+from vkamp.rng.philox import philox4x32
+
+# -- uniform ---------------------------------------------------------------------------------------------------------
+
+
+@amp.func
+def unit_float32(word: Any) -> Any:
+    """A float32 in [0, 1): the upper 24 bits of a word, as numpy's."""
+    return amp.float32(word >> 8) * amp.float32(2.0**-24)
+
+
+@amp.func
+def unit_float64(pair: Any) -> Any:
+    """A float64 in [0, 1): the upper 53 bits of two words, as numpy's."""
+    upper = amp.float64(pair.y) * amp.float64(2.0**21) + amp.float64(pair.x >> 11)
+    return upper * amp.float64(2.0**-53)
+
+
+@amp.func
+def open_float32(word: Any) -> Any:
+    """A float32 in (0, 1]: the middle of one of 2^31 equal intervals, so that small ones have all their bits."""
+    return amp.float32(word | 1) * amp.float32(2.0**-32)
+
+
+@amp.func
+def open_float64(pair: Any) -> Any:
+    """A float64 in (0, 1]."""
+    upper = amp.float64(pair.y) * amp.float64(2.0**32) + amp.float64(pair.x | 1)
+    return upper * amp.float64(2.0**-64)
+
+
+class Scaled:
+    """``low + (high - low) * x``."""
+
+    __slots__ = ("low", "width")
+
+    def __init__(self, low: Any, width: Any) -> None:
+        self.low, self.width = low, width
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return self.low + self.width * x
+
+
+# -- normal and exponential ------------------------------------------------------------------------------------------
+
+
+@amp.func
+def normal_pair(first: Any, second: Any) -> Any:
+    """Two normal float32 of two words.
+
+    G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*, 1958.
+    """
+    radius = amp.precise_math.sqrt(amp.float32(-2.0) * log(open_float32(first)))
+    cosine, sine = turn(second)
+    return radius * cosine, radius * sine
+
+
+@amp.func
+def normal_pair64(first: Any, second: Any) -> Any:
+    """Two normal float64 of two pairs of words."""
+    radius = amp.precise_math.sqrt(amp.float64(-2.0) * amp.precise_math.log(open_float64(first)))
+    half_turns = unit_float64(second) * amp.float64(2.0) - amp.float64(1.0)
+    return radius * amp.precise_math.cospi(half_turns), radius * amp.precise_math.sinpi(half_turns)
+
+
+class Normals(lazy.Lazy):
+    """Standard normal numbers: two for two words, or for two pairs of words."""
+
+    __slots__ = ("pair", "words")
+
+    def __init__(self, n: int, words: Words | Pairs) -> None:
+        super().__init__(n)
+        self.words = words
+        self.pair = normal_pair64 if isinstance(words, Pairs) else normal_pair
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Number ``i``."""
+        first = amp.uint32(i) >> 1 << 1
+        a, b = self.pair(self.words.value(first), self.words.value(first + 1))
+        return a if amp.uint32(i) & 1 == 0 else b
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The numbers ``4 * k`` to ``4 * k + 3``."""
+        w0, w1, w2, w3 = self.words.four(k)
+        a, b = self.pair(w0, w1)
+        c, d = self.pair(w2, w3)
+        return a, b, c, d
+
+
+@amp.func
+def exp(x: Any) -> Any:
+    """``e ** x``."""
+    return amp.precise_math.exp(x)
+
+
+@amp.func
+def exponential_float32(word: Any) -> Any:
+    """A standard exponential float32 of a word, by the inverse of the distribution function."""
+    return -log(open_float32(word))
+
+
+@amp.func
+def exponential_float64(pair: Any) -> Any:
+    """A standard exponential float64 of two words."""
+    return -amp.precise_math.log(open_float64(pair))
+
+
+# -- integers --------------------------------------------------------------------------------------------------------
+
+
+class Retries:
+    """Words for elements whose first ones were rejected: ``block(i, k)`` is the ``k``-th four of element ``i``."""
+
+    __slots__ = ("first", "high", "key")
+
+    def __init__(self, key: tuple[int, int], position: int) -> None:
+        self.key = amp.uint2(*key)
+        self.first = amp.uint2(*_wide.halves(position))
+        self.high = np.uint32(position >> 64 & 0xFFFFFFFF)
+
+    @amp.func
+    def block(self, i: Any, k: Any) -> Any:
+        """Four words."""
+        at = _wide.plus(self.first, amp.uint2(amp.uint32(i), 0))
+        return philox4x32(amp.uint4(at.x, at.y, self.high, amp.uint32(k)), self.key)
+
+
+class Integers(lazy.Lazy):
+    """Integers of ``[low, low + span)`` without bias, as uint32.
+
+    D. Lemire, *Fast Random Integer Generation in an Interval*, 2019.
+    """
+
+    __slots__ = ("low", "rejected", "retries", "span", "words")
+
+    def __init__(self, n: int, words: Words, retries: Retries, low: int, span: int) -> None:
+        super().__init__(n)
+        self.words, self.retries = words, retries
+        self.low, self.span = np.uint32(low & 0xFFFFFFFF), np.uint32(span)
+        self.rejected = np.uint32((1 << 32) % span)
+
+    @amp.func
+    def _of(self, word: Any, i: Any) -> Any:
+        low, high = amp.mul_extended(word, self.span)
+        k = amp.uint32(0)
+        while low < self.rejected:
+            low, high = amp.mul_extended(self.retries.block(i, k).x, self.span)
+            k += 1
+        return self.low + high
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Number ``i``."""
+        return self._of(self.words.value(i), i)
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The numbers ``4 * k`` to ``4 * k + 3``."""
+        a, b, c, d = self.words.four(k)
+        i = amp.uint32(k) * 4
+        return self._of(a, i), self._of(b, i + 1), self._of(c, i + 2), self._of(d, i + 3)
+
+
+class WideIntegers(lazy.Lazy):
+    """As :class:`Integers`, with 64 bits, each as two words."""
+
+    __slots__ = ("low", "pairs", "rejected", "retries", "span")
+    in_words = True
+
+    def __init__(self, n: int, pairs: Pairs, retries: Retries, low: int, span: int) -> None:
+        super().__init__(n)
+        self.pairs, self.retries = pairs, retries
+        self.low, self.span = (amp.uint2(*_wide.halves(each)) for each in (low, span))
+        self.rejected = amp.uint2(*_wide.halves((1 << 64) % span))
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Number ``i``."""
+        return self._of(self.pairs.value(i), i)
+
+    @amp.func
+    def _of(self, pair: Any, i: Any) -> Any:
+        low, high = _wide.product(pair, self.span)
+        k = amp.uint32(0)
+        while _wide.below(low, self.rejected):
+            block = self.retries.block(i, k)
+            low, high = _wide.product(block.xy, self.span)
+            k += 1
+        return _wide.plus(self.low, high)
+
+
+@amp.func
+def as_int32(word: Any) -> Any:
+    """The same bits as an int32."""
+    return amp.asint(word)
+
+
+# -- by rejection ----------------------------------------------------------------------------------------------------
+
+
+class Gammas(lazy.Lazy):
+    """Standard gamma numbers: G. Marsaglia, W. W. Tsang, *A Simple Method for Generating Gamma Variables*, 2000."""
+
+    __slots__ = ("c", "d", "inverse", "retries")
+
+    def __init__(self, n: int, retries: Retries, shape: float) -> None:
+        super().__init__(n)
+        self.retries = retries
+        # A shape below 1 is that of one more, times a power of a uniform number.
+        d = (shape if shape >= 1 else shape + 1) - 1 / 3
+        self.c, self.d = np.float32(1 / np.sqrt(9 * d)), np.float32(d)
+        self.inverse = np.float32(0 if shape >= 1 else 1 / shape)
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Number ``i``."""
+        found = amp.float32(-1.0)
+        k = amp.uint32(0)
+        factor = amp.float32(1.0)
+        while found < 0.0:
+            block = self.retries.block(i, k)
+            x, _ = normal_pair(block.x, block.y)
+            v = amp.float32(1.0) + self.c * x
+            if v > 0.0:
+                v = v * v * v
+                u = log(open_float32(block.z))
+                if u < amp.float32(0.5) * x * x + self.d * (amp.float32(1.0) - v + amp.precise_math.log(v)):
+                    found = self.d * v
+                    factor = open_float32(block.w)
+            k += 1
+        if self.inverse > 0.0:
+            found = found * amp.precise_math.pow(factor, self.inverse)
+        return found
+
+
+class SmallPoissons(lazy.Lazy):
+    """Poisson numbers of a small mean: how many exponential waiting times fit into it."""
+
+    __slots__ = ("mean", "retries")
+
+    def __init__(self, n: int, retries: Retries, mean: float) -> None:
+        super().__init__(n)
+        self.retries, self.mean = retries, np.float32(mean)
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Number ``i``."""
+        rest = self.mean
+        count = amp.int32(0)
+        k = amp.uint32(0)
+        while rest >= 0.0:
+            block = self.retries.block(i, k)
+            for word in (block.x, block.y, block.z, block.w):
+                if rest >= 0.0:
+                    rest += log(open_float32(word))
+                    if rest >= 0.0:
+                        count += 1
+            k += 1
+        return count
+
+
+class Poissons(lazy.Lazy):
+    """Poisson numbers of a mean from 10 on.
+
+    W. Hörmann, *The Transformed Rejection Method for Generating Poisson Random Variables*, 1993 (PTRS).
+    """
+
+    __slots__ = ("a", "b", "inverse_alpha", "log_mean", "mean", "retries", "vr")
+
+    def __init__(self, n: int, retries: Retries, mean: float) -> None:
+        super().__init__(n)
+        self.retries, self.mean = retries, np.float32(mean)
+        self.log_mean = np.float32(np.log(mean))
+        b = 0.931 + 2.53 * np.sqrt(mean)
+        self.a, self.b = np.float32(-0.059 + 0.02483 * b), np.float32(b)
+        self.inverse_alpha = np.float32(1.1239 + 1.1328 / (b - 3.4))
+        self.vr = np.float32(0.9277 - 3.6224 / (b - 2))
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Number ``i``."""
+        found = amp.int32(-1)
+        k = amp.uint32(0)
+        while found < 0:
+            block = self.retries.block(i, k)
+            u = open_float32(block.x) - amp.float32(0.5)
+            v = open_float32(block.y)
+            us = amp.float32(0.5) - abs(u)
+            if us > 0.0:
+                count = amp.precise_math.floor(
+                    (amp.float32(2.0) * self.a / us + self.b) * u + self.mean + amp.float32(0.43)
+                )
+                if us >= 0.07 and v <= self.vr:
+                    found = amp.int32(count)
+                elif count >= 0.0 and (us >= 0.013 or v <= us):
+                    left = amp.precise_math.log(v * self.inverse_alpha / (self.a / (us * us) + self.b))
+                    logs, _ = amp.precise_math.lgamma(count + amp.float32(1.0))
+                    if left <= count * self.log_mean - self.mean - logs:
+                        found = amp.int32(count)
+            k += 1
+        return found

@@ -1,0 +1,294 @@
+"""Random numbers on devices by numpy's names: ``Generator(Philox4x32(seed)).normal(size=n)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp import algorithms as alg
+from vkamp.algorithms import lazy
+from vkamp.algorithms.lazy import Lazy
+from vkamp.rng import distributions as dist
+from vkamp.rng._store import elements, shape_of, stored
+from vkamp.rng._words import Pairs
+from vkamp.rng.bit_generator import BitGenerator
+from vkamp.rng.philox import Philox4x32
+from vkamp.tracebacks import entry_point
+
+_FLOATS = {np.dtype(np.float32): 1, np.dtype(np.float64): 2}
+_MOST_OF_POISSON = 2.0**24
+
+
+@entry_point
+class _Distributions:
+    """What a generator and its lazy inputs share: each method gives a distribution, ``_given`` its numbers."""
+
+    bit_generator: BitGenerator
+
+    def _given(self, make: Callable[[int], Lazy], size: Any, dtype: np.dtype[Any], out: Any) -> Any:
+        raise NotImplementedError
+
+    def _words(self, n: int, each: int = 1) -> Any:
+        """The next ``each`` words for every element: one of 32 bits, or two as a pair."""
+        start = self.bit_generator.take(n * each, each)
+        words = self.bit_generator.words(n * each, start)
+        return words if each == 1 else Pairs(n, words)
+
+    def _retries(self, n: int) -> dist.Retries:
+        """Words beside the stream for elements that begin at its position, which moves by them."""
+        start = self.bit_generator.take(n)
+        return dist.Retries(self.bit_generator.key_of_retries, start)
+
+    def _float(self, dtype: Any) -> tuple[np.dtype[Any], int]:
+        kind = np.dtype(dtype)
+        if kind not in _FLOATS:
+            raise TypeError(f"random floats are float32 or float64, not {kind}")
+        return kind, _FLOATS[kind]
+
+    def random(self, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
+        """Uniform floats in [0, 1): multiples of 2^-24, or of 2^-53 for float64."""
+        kind, words = self._float(dtype)
+        f = dist.unit_float32 if words == 1 else dist.unit_float64
+        return self._given(lambda n: lazy.map(f, self._words(n, words)), size, kind, out)
+
+    def uniform(
+        self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None
+    ) -> Any:
+        """Uniform floats in [low, high); rounding may give ``high``."""
+        kind, words = self._float(dtype)
+        f = dist.unit_float32 if words == 1 else dist.unit_float64
+        scaled = dist.Scaled(kind.type(low), kind.type(high - low))
+        return self._given(lambda n: lazy.map(scaled, lazy.map(f, self._words(n, words))), size, kind, out)
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
+        """Normal floats of mean 0 and deviation 1, by Box and Muller's method: the same bits on every device."""
+        kind, words = self._float(dtype)
+        return self._given(lambda n: self._normals(n, words), size, kind, out)
+
+    def normal(
+        self, loc: float = 0.0, scale: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None
+    ) -> Any:
+        """Normal floats of a mean and a deviation."""
+        kind, words = self._float(dtype)
+        _at_least("scale", scale, 0)
+        scaled = dist.Scaled(kind.type(loc), kind.type(scale))
+        return self._given(lambda n: lazy.map(scaled, self._normals(n, words)), size, kind, out)
+
+    def lognormal(
+        self, mean: float = 0.0, sigma: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None
+    ) -> Any:
+        """Floats whose logarithms are normal."""
+        kind, words = self._float(dtype)
+        _at_least("sigma", sigma, 0)
+        scaled = dist.Scaled(kind.type(mean), kind.type(sigma))
+        return self._given(lambda n: lazy.map(dist.exp, lazy.map(scaled, self._normals(n, words))), size, kind, out)
+
+    def _normals(self, n: int, words: int) -> Lazy:
+        # Two numbers need two of the words: a draw begins at an even one.
+        start = self.bit_generator.take((n + n % 2) * words, 2 * words)
+        found = self.bit_generator.words((n + n % 2) * words, start)
+        return dist.Normals(n, found if words == 1 else Pairs(n + n % 2, found))
+
+    def standard_exponential(self, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
+        """Exponential floats of mean 1."""
+        kind, words = self._float(dtype)
+        f = dist.exponential_float32 if words == 1 else dist.exponential_float64
+        return self._given(lambda n: lazy.map(f, self._words(n, words)), size, kind, out)
+
+    def exponential(self, scale: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
+        """Exponential floats of mean ``scale``."""
+        kind, words = self._float(dtype)
+        _at_least("scale", scale, 0)
+        f = dist.exponential_float32 if words == 1 else dist.exponential_float64
+        scaled = dist.Scaled(kind.type(0), kind.type(scale))
+        return self._given(lambda n: lazy.map(scaled, lazy.map(f, self._words(n, words))), size, kind, out)
+
+    def standard_gamma(self, shape: float, size: Any = None, out: Any = None) -> Any:
+        """Gamma float32 of a shape and scale 1."""
+        return self.gamma(shape, 1.0, size, out)
+
+    def gamma(self, shape: float, scale: float = 1.0, size: Any = None, out: Any = None) -> Any:
+        """Gamma float32 of a shape and a scale."""
+        _at_least("shape", shape, 0)
+        _at_least("scale", scale, 0)
+        if shape == 0:
+            return self._given(lambda n: lazy.constant(np.float32(0), n), size, np.dtype(np.float32), out)
+        scaled = dist.Scaled(np.float32(0), np.float32(scale))
+        return self._given(
+            lambda n: lazy.map(scaled, dist.Gammas(n, self._retries(n), float(shape))),
+            size,
+            np.dtype(np.float32),
+            out,
+        )
+
+    def poisson(self, lam: float = 1.0, size: Any = None, out: Any = None) -> Any:
+        """Poisson numbers of a mean up to 2^24, as int32."""
+        _at_least("lam", lam, 0)
+        if lam > _MOST_OF_POISSON:
+            raise ValueError(f"lam is {lam}: float32 has the numbers up to 2^24 only")
+        kind = dist.SmallPoissons if lam < 10 else dist.Poissons
+        return self._given(lambda n: kind(n, self._retries(n), float(lam)), size, np.dtype(np.int32), out)
+
+    def integers(
+        self,
+        low: int,
+        high: int | None = None,
+        size: Any = None,
+        dtype: Any = np.int32,
+        endpoint: bool = False,
+        out: Any = None,
+    ) -> Any:
+        """Integers of [low, high), or [low, high] with ``endpoint``, without bias; of [0, low) without ``high``.
+
+        ValueError if the interval is empty, or ``dtype`` has not all of its numbers.
+        """
+        kind = np.dtype(dtype)
+        if kind.kind not in "iu":
+            raise TypeError(f"random integers have an integer type, not {kind}")
+        first, last = (0, int(low)) if high is None else (int(low), int(high))
+        last -= 0 if endpoint else 1
+        if first > last:
+            raise ValueError(f"there is no integer from {first} to {last}")
+        limits = np.iinfo(kind)
+        if first < limits.min or last > limits.max:
+            raise ValueError(f"{kind} has not all integers from {first} to {last}")
+        span = last - first + 1
+        make = self._wide if kind.itemsize == 8 else self._narrow
+        return self._given(lambda n: make(n, first, span, kind), size, kind, out)
+
+    def _narrow(self, n: int, first: int, span: int, kind: np.dtype[Any]) -> Lazy:
+        position = self.bit_generator.take(n)
+        words = self.bit_generator.words(n, position)
+        found: Lazy = words
+        if span < 1 << 32:
+            retries = dist.Retries(self.bit_generator.key_of_retries, position)
+            found = dist.Integers(n, words, retries, first, span)
+        return found if kind == np.uint32 else lazy.map(dist.as_int32, found)
+
+    def _wide(self, n: int, first: int, span: int, kind: np.dtype[Any]) -> Lazy:
+        position = self.bit_generator.take(2 * n, 2)
+        pairs = Pairs(n, self.bit_generator.words(2 * n, position))
+        if span == 1 << 64:
+            return pairs
+        retries = dist.Retries(self.bit_generator.key_of_retries, position)
+        return dist.WideIntegers(n, pairs, retries, first, span)
+
+
+def _at_least(name: str, number: float, least: float) -> None:
+    if not number >= least:
+        raise ValueError(f"{name} is {number}: it must not be below {least}")
+
+
+@entry_point
+class LazyDistributions(_Distributions):
+    """The distributions of a generator as lazy inputs of algorithms, which need no memory.
+
+    ``alg.mean(lazy.map(f, rng.lazy.random(n)))`` stores no random number.
+    """
+
+    def __init__(self, bit_generator: BitGenerator) -> None:
+        self.bit_generator = bit_generator
+
+    def _given(self, make: Callable[[int], Lazy], size: Any, dtype: np.dtype[Any], out: Any) -> Any:
+        if out is not None:
+            raise TypeError("a lazy input has no out")
+        return make(elements(size))
+
+
+@entry_point
+class Generator(_Distributions):
+    """Random numbers on a device, numpy's ``Generator`` with results as ``amp.array``.
+
+    ``size``: a number of elements, a shape, or None for one Python number.  ``out``: a container or array for the
+    numbers, instead of a size.  ``accelerator_view``: where they are computed without ``out``; the default device's.
+    The numbers are determined by the bit generator's seed and by what was drawn before; they are the same on every
+    device, those of ``gamma`` and ``poisson`` and all float64 but for devices that compute ``float64`` otherwise.
+    """
+
+    def __init__(self, bit_generator: BitGenerator, accelerator_view: amp.accelerator_view | None = None) -> None:
+        if not isinstance(bit_generator, BitGenerator):
+            raise TypeError(f"Generator takes a bit generator, such as Philox4x32(seed), not {bit_generator!r}")
+        self.bit_generator = bit_generator
+        self.accelerator_view = accelerator_view
+
+    def __repr__(self) -> str:
+        return f"Generator({type(self.bit_generator).__name__})"
+
+    @property
+    def lazy(self) -> LazyDistributions:
+        """The same distributions as lazy inputs of algorithms; they draw from the same stream."""
+        return LazyDistributions(self.bit_generator)
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """Generators whose streams are independent of this one's and of each other."""
+        return [Generator(each, self.accelerator_view) for each in self.bit_generator.spawn(n_children)]
+
+    def _given(self, make: Callable[[int], Lazy], size: Any, dtype: np.dtype[Any], out: Any) -> Any:
+        return stored(make, size, dtype, out, self.accelerator_view)
+
+    def bytes(self, length: int) -> Any:
+        """``length`` random bytes, as an array of uint8."""
+        words = self.bit_generator.random_raw(-(-length // self.bit_generator.word.itemsize))
+        return words.reinterpret_as(amp.uint8).section(amp.extent(length)) if length else np.empty(0, np.uint8)
+
+    def _key(self) -> int:
+        low, high = self.bit_generator.key_of_retries
+        start = self.bit_generator.take(1)
+        return int(np.random.SeedSequence([low, high, start]).generate_state(1, np.uint64)[0])
+
+    def permutation(self, x: Any) -> Any:
+        """The elements of a container in random order, or the numbers below ``x``, as int32."""
+        if isinstance(x, (int, np.integer)):
+            x = lazy.arange(int(x))
+        return alg.shuffle(x, self._key(), accelerator_view=self.accelerator_view)
+
+    def shuffle(self, x: Any) -> None:
+        """Puts the elements of a container of one dimension in random order."""
+        alg.shuffle(x, self._key(), out=x)
+
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
+        """Elements of a container of one dimension, or numbers below ``a``: all as likely, or with probabilities ``p``.
+
+        Without ``replace`` no element comes twice, and ``p`` is not supported.
+        """
+        n = int(a) if isinstance(a, (int, np.integer)) else lazy.of(a).extent[0]
+        if p is not None:
+            if not replace:
+                raise ValueError("choice by probabilities needs replace=True")
+            at = self._weighted(n, p, size)
+        elif replace:
+            at = self.integers(n, size=size)
+        else:
+            count = elements(size)
+            if count > n:
+                raise ValueError(f"{count} different elements of {n} can't be chosen")
+            order = alg.copy(self.permutation(n).section(amp.extent(count)), accelerator_view=self.accelerator_view)
+            at = int(np.asarray(order)[0]) if size is None else order.reshape(shape_of(size))
+        if isinstance(a, (int, np.integer)):
+            return at
+        if size is None:
+            return np.asarray(a)[int(at)]
+        return alg.take(a, at, accelerator_view=self.accelerator_view)
+
+    def _weighted(self, n: int, p: Any, size: Any) -> Any:
+        weights = np.asarray(p, np.float64)
+        if weights.shape != (n,) or (weights < 0).any() or abs(weights.sum() - 1) > 1e-8:
+            raise ValueError(f"p needs {n} probabilities whose sum is 1")
+        # Intervals of the 2^32 words, rounded once.
+        ends = np.minimum(np.floor(np.cumsum(weights) * 2.0**32), 2.0**32 - 1).astype(np.uint32)
+        ends[np.flatnonzero(weights)[-1] :] = 0xFFFFFFFF
+        if n == 1:
+            return 0 if size is None else alg.fill(amp.array(amp.extent(shape_of(size)), np.int32), 0)
+        words = self._words(elements(size))
+        at = alg.searchsorted(ends[:-1], words, side="right", accelerator_view=self.accelerator_view)
+        return int(np.asarray(at)[0]) if size is None else at.reshape(shape_of(size))
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """A generator on the default device: of a seed, of a bit generator, or a generator as it is (numpy's function)."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed if isinstance(seed, BitGenerator) else Philox4x32(seed))

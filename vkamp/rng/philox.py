@@ -1,0 +1,114 @@
+"""The Philox generators: an element's number, encrypted.
+
+J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel Random Numbers: As Easy as 1, 2, 3*, SC 2011.  The known
+answers of Random123 hold for :func:`philox4x32` and :func:`philox4x64`, and numpy's ``Philox`` has the words of
+:class:`Philox4x64`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.rng import _wide
+from vkamp.rng._words import Words
+from vkamp.rng.bit_generator import CounterBased
+
+_ROUNDS = 10
+
+
+@amp.func
+def philox4x32(counter: Any, key: Any) -> Any:
+    """Four random words of a counter (uint4) and a key (uint2), in ten rounds."""
+    c = amp.uint4(counter)
+    k = amp.uint2(key)
+    for _ in amp.static_range(_ROUNDS):
+        low0, high0 = amp.mul_extended(amp.uint32(0xD2511F53), c.x)
+        low1, high1 = amp.mul_extended(amp.uint32(0xCD9E8D57), c.z)
+        c = amp.uint4(high1 ^ c.y ^ k.x, low1, high0 ^ c.w ^ k.y, low0)
+        k = amp.uint2(k.x + amp.uint32(0x9E3779B9), k.y + amp.uint32(0xBB67AE85))
+    return c
+
+
+@amp.func
+def philox4x64(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
+    """Four random numbers of 64 bits of a counter ``(a, b, c, d)`` and a key, in ten rounds; each is a uint2."""
+    first = amp.uint2(0xE14C6C93, 0xD2E7470E)
+    second = amp.uint2(0x95121157, 0xCA5A8263)
+    k0 = amp.uint2(key0)
+    k1 = amp.uint2(key1)
+    for _ in amp.static_range(_ROUNDS):
+        low0, high0 = _wide.product(first, a)
+        low1, high1 = _wide.product(second, c)
+        a, b, c, d = high1 ^ b ^ k0, low1, high0 ^ d ^ k1, low0
+        k0 = _wide.plus(k0, amp.uint2(0x7F4A7C15, 0x9E3779B9))
+        k1 = _wide.plus(k1, amp.uint2(0x84CAA73B, 0xBB67AE85))
+    return a, b, c, d
+
+
+class _Words4x32(Words):
+    __slots__ = ("high", "key")
+
+    def __init__(self, n: int, position: int, key: tuple[int, ...]) -> None:
+        super().__init__(n, position)
+        self.high = amp.uint2(*_wide.halves(position >> 2 + 64))
+        self.key = amp.uint2(*key)
+
+    @amp.func
+    def group(self, number: Any) -> Any:
+        """The words of one counter."""
+        return philox4x32(amp.uint4(number.x, number.y, self.high.x, self.high.y), self.key)
+
+
+class Philox4x32(CounterBased):
+    """Philox with 32-bit words and ten rounds: a counter of 128 bits and a key of 64.
+
+    The fastest generator here, and the default.  ``seed``: None for one from the operating system, an integer, a
+    sequence of integers, or a ``numpy.random.SeedSequence``.  ``key``, an integer of 64 bits, replaces the seed;
+    ``counter`` is the number before the first one that is used, as numpy's.
+    """
+
+    key_words = 2
+    counter_words = 4
+    words_per_counter = 4
+
+    def words(self, n: int, position: int) -> Words:
+        return _Words4x32(n, position, self.key)
+
+
+class _Words4x64(Words):
+    __slots__ = ("high", "key0", "key1", "last", "top", "upper")
+
+    def __init__(self, n: int, position: int, key: tuple[int, ...]) -> None:
+        super().__init__(n, position)
+        # A counter has two groups of four words.
+        self.top = np.uint32(position >> 66 & 1)
+        self.high, self.upper = (amp.uint2(*_wide.halves(position >> shift)) for shift in (67, 131))
+        self.last = amp.uint2(*_wide.halves(position >> 195))
+        self.key0, self.key1 = amp.uint2(*key[:2]), amp.uint2(*key[2:])
+
+    @amp.func
+    def group(self, number: Any) -> Any:
+        """Half of the words of one counter."""
+        counter = amp.uint2(number.x >> 1 | number.y << 31, number.y >> 1 | self.top << 31)
+        a, b, c, d = philox4x64(counter, self.high, self.upper, self.last, self.key0, self.key1)
+        return amp.uint4(a.x, a.y, b.x, b.y) if number.x & 1 == 0 else amp.uint4(c.x, c.y, d.x, d.y)
+
+
+class Philox4x64(CounterBased):
+    """Philox with 64-bit words and ten rounds, bit for bit numpy's ``Philox``: a counter of 256 bits, a key of 128.
+
+    Its words are computed in halves, so it needs no 64-bit integers of the device.  Random floats are numpy's, too, if
+    no draws of 32 and 64 bits alternate.  ``seed``, ``key`` and ``counter``: as numpy's.
+    """
+
+    key_words = 4
+    counter_words = 8
+    words_per_counter = 8
+    word: np.dtype[Any] = np.dtype(np.uint64)
+    _aliases = ("Philox",)
+
+    def words(self, n: int, position: int) -> Words:
+        return _Words4x64(n, position, self.key)

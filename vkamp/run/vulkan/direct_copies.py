@@ -1,0 +1,278 @@
+"""Transfers directly to and from numpy's memory, by the device's copy engines.
+
+An array that is transferred repeatedly is imported (``VK_EXT_external_memory_host``) and stays imported while it
+exists: then the device copies without the host's threads, at the speed of the bus.  An import takes as long as about
+four transfers through staging memory save.  The copies use queues that do nothing else, one for each direction, so that
+they overlap with kernels and with each other.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vkamp.lang.region import ByteSet
+from vkamp.run.plan import access_of
+from vkamp.run.vulkan import staging
+from vkamp.run.vulkan.api import VulkanError
+from vkamp.run.vulkan.memory import MemorySlot
+
+if TYPE_CHECKING:
+    from vkamp.run.vulkan.device import VulkanDevice
+    from vkamp.run.vulkan.queue import VulkanQueue
+
+
+#: Smaller transfers go through staging memory (bytes).
+_MIN = 8 << 20
+#: Transfers of an array before it is imported.
+_TRANSFERS = 4
+#: The share of the host's memory that may be imported; it is limited because the system cannot swap imported memory
+#: out.
+_SHARE = 0.25
+
+Buffer = staging.Buffer
+_Bytes = NDArray[np.uint8]
+
+
+class _Forks:
+    """The number of forks of this process. After a fork, an array may have other pages than those that were
+    imported."""
+
+    count = 0
+
+
+def _forked() -> None:
+    _Forks.count += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_parent=_forked)
+
+
+class CopyQueue:
+    """A Vulkan queue for copies, one at a time, that the host waits for."""
+
+    def __init__(self, device: VulkanDevice, queue: Any) -> None:
+        api = self._api = device.api
+        self._device = device
+        self._lock = threading.Lock()
+        self._queue = queue
+        create = api.struct("VkCommandPoolCreateInfo")
+        create.flags = api.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
+        create.queueFamilyIndex = api.copy_family
+        self._pool = api.create("VkCommandPool", create)
+        allocate = api.struct("VkCommandBufferAllocateInfo")
+        allocate.commandPool = self._pool
+        allocate.level = api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY
+        allocate.commandBufferCount = 1
+        self._commands = api.ffi.new("VkCommandBuffer[]", 1)
+        api.check("vkAllocateCommandBuffers", api.AllocateCommandBuffers(api.device, allocate, self._commands))
+        self._fences = api.ffi.new("VkFence[]", [api.create("VkFence", api.struct("VkFenceCreateInfo"))])
+        self._begin = api.struct("VkCommandBufferBeginInfo")
+        self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
+        self._submit = api.struct("VkSubmitInfo")
+        self._submit.commandBufferCount = 1
+        self._submit.pCommandBuffers = self._commands
+        self._to_host = api.struct("VkMemoryBarrier")
+        self._to_host.srcAccessMask = api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
+        self._to_host.dstAccessMask = api.vk.VK_ACCESS_HOST_READ_BIT
+
+    def copy(self, source: MemorySlot, target: MemorySlot, regions: NDArray[np.uint64]) -> None:
+        """Copies ``regions`` (rows of the positions in source and target, and the size) and waits for the end.
+
+        Nothing else may use the memory. The copy has ended when this returns or raises, even after Ctrl-C.
+        """
+        api = self._api
+        rows = regions + np.array([source.offset, target.offset, 0], np.uint64)
+        with self._lock:
+            commands = self._commands[0]
+            api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(commands, self._begin))
+            pointer = api.ffi.from_buffer("VkBufferCopy[]", rows)
+            api.CmdCopyBuffer(commands, source.block.buffer, target.block.buffer, len(rows), pointer)
+            stages = api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT, api.vk.VK_PIPELINE_STAGE_HOST_BIT
+            api.CmdPipelineBarrier(commands, *stages, 0, 1, self._to_host, 0, api.null, 0, api.null)
+            api.check("vkEndCommandBuffer", api.EndCommandBuffer(commands))
+            results: list[int] = []
+            try:
+                with self._device.lock:
+                    self._device.check()
+                    # A KeyboardInterrupt cannot come between the call and the record of it.
+                    submit = map(api.QueueSubmit, (self._queue,), (1,), (self._submit,), (self._fences[0],))
+                    results.extend(submit)
+            finally:
+                if results and results[0] >= 0:
+                    self._finish()
+            api.check("vkQueueSubmit", results[0])
+
+    def _finish(self) -> None:
+        """Waits for the copy, even after Ctrl-C."""
+        api, interrupt = self._api, None
+        while True:
+            try:
+                if api.check("vkWaitForFences", api.WaitForFences(api.device, 1, self._fences, 1, 50_000_000)) == 0:
+                    break
+            except KeyboardInterrupt as raised:
+                interrupt = raised
+        api.check("vkResetFences", api.ResetFences(api.device, 1, self._fences))
+        if interrupt is not None:
+            raise interrupt
+
+    def destroy(self) -> None:
+        """Destroys its objects; all copies have ended."""
+        api = self._api
+        api.DestroyFence(api.device, self._fences[0], api.null)
+        api.DestroyCommandPool(api.device, self._pool, api.null)
+
+
+class _Transferred:
+    """Memory that was transferred: how often, and its import."""
+
+    __slots__ = ("forks", "owner", "slot", "times")
+
+    def __init__(self, owner: weakref.ref[Any]) -> None:
+        self.owner = owner
+        self.times = 0
+        self.slot: MemorySlot | None = None
+        #: The number of forks of this process before the import.
+        self.forks = 0
+
+
+_Key = tuple[int, int, int]
+
+
+class ImportedArrays:
+    """The arrays that are transferred repeatedly. The device's lock protects it."""
+
+    def __init__(self, device: VulkanDevice) -> None:
+        self._device = device
+        self._known: dict[_Key, _Transferred] = {}
+        #: The entries of arrays that no longer exist. Their finalizers may run in any thread at any time.
+        self._gone: deque[_Key] = deque()
+        #: Imports of pages that no longer belong to the arrays; a thread may still copy.
+        self._stale: list[MemorySlot] = []
+        self._bytes = 0
+        self._most = int(_SHARE * _host_memory())
+
+    def slot_of(self, data: _Bytes) -> MemorySlot | None:
+        """The import of the memory of ``data``, which is about to be transferred; None if it is not imported."""
+        self.collect()
+        if data.size < _MIN or not data.flags.c_contiguous:
+            return None
+        owner = _owner(data)
+        key = id(owner), int(data.__array_interface__["data"][0]), data.size
+        found = self._known.get(key)
+        if found is None:
+            gone = self._gone
+            try:
+                reference = weakref.ref(owner, lambda _: gone.append(key))
+            except TypeError:  # as bytes, whose lifetime is unknown
+                return None
+            found = self._known[key] = _Transferred(reference)
+        found.times += 1
+        if found.slot is not None and found.forks != _Forks.count:
+            self._stale.append(found.slot)
+            found.slot = None
+        if found.slot is None and found.times > _TRANSFERS and self._bytes + data.size <= self._most:
+            found.forks = _Forks.count
+            found.slot = self._device.memory.import_for_copies(self._device.number(), data)
+            if found.slot is None:
+                found.times = -1 << 60  # The driver cannot import it.
+            else:
+                self._bytes += data.size
+        return found.slot
+
+    def collect(self) -> None:
+        """Releases the imports of arrays that no longer exist."""
+        while self._gone:
+            key = self._gone.popleft()
+            found = self._known.get(key)
+            if found is not None and found.owner() is None:
+                del self._known[key]
+                if found.slot is not None:
+                    self._free(found.slot)
+        while self._stale and not self._device.has_visitors:
+            self._free(self._stale.pop())
+
+    def _free(self, slot: MemorySlot) -> None:
+        self._bytes -= slot.nbytes
+        self._device.memory.free(slot.block)
+
+
+def _owner(data: _Bytes) -> object:
+    """The object that owns the memory of ``data``: an array, or the object that gave numpy the memory."""
+    found: Any = data
+    while isinstance(found, np.ndarray) and found.base is not None:
+        found = found.base
+    return found
+
+
+def _host_memory() -> int:
+    """The host's memory in bytes; 0 if it is unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+class DirectCopies:
+    """The copy queues of a device, and the arrays that it has imported."""
+
+    def __init__(self, device: VulkanDevice) -> None:
+        self._device = device
+        queues = device.api.copy_queues
+        self.arrays = ImportedArrays(device)
+        self._queues = [CopyQueue(device, queue) for queue in queues]
+        self._up, self._down = self._queues[0], self._queues[-1]
+
+    def send(self, queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet | None) -> bool:
+        """Copies ``data`` (the bytes ``where``) into a buffer, if its memory is imported and the buffer is not in
+        use."""
+        if data.size < _MIN or staging.has_many(where):
+            return False
+        with self._device.visit():
+            with self._device.lock:
+                slot = None if queue.is_used(buffer.slot, writes_only=False) else self._import(data)
+            if slot is None:
+                return False
+            part = ByteSet.interval(0, data.size) if where is None else where
+            self._copy(self._up, slot, buffer.slot, staging.regions_of(part, 0, offset))
+            with self._device.lock:
+                queue.note_written(access_of((buffer.slot.id,), (True,)))
+        return True
+
+    def fetch(self, queue: VulkanQueue, buffer: Buffer, offset: int, out: _Bytes, where: ByteSet | None) -> bool:
+        """Copies bytes of a buffer (the bytes ``where``) to ``out``, if the memory of ``out`` is imported."""
+        if out.size < _MIN or staging.has_many(where) or (where is not None and not where):
+            return False
+        with self._device.visit():
+            with self._device.lock:
+                slot = self._import(out)
+            if slot is None:
+                return False
+            queue.settle(buffer, writes_only=True)
+            part = ByteSet.interval(0, out.size) if where is None else where
+            self._copy(self._down, buffer.slot, slot, staging.regions_of(part, offset, 0))
+        return True
+
+    def _import(self, data: _Bytes) -> MemorySlot | None:
+        try:
+            return self.arrays.slot_of(data)
+        except VulkanError as error:
+            raise self._device.failed(error) from error
+
+    def _copy(self, queue: CopyQueue, source: MemorySlot, target: MemorySlot, regions: NDArray[np.uint64]) -> None:
+        try:
+            queue.copy(source, target, regions)
+        except VulkanError as error:
+            raise self._device.failed(error) from error
+
+    def destroy(self) -> None:
+        """Destroys the queues' objects; the device frees its memory itself."""
+        for queue in self._queues:
+            queue.destroy()

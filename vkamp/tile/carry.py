@@ -1,0 +1,225 @@
+"""What comes before a tile: the carry of kernels that go through their data once (decoupled look-back).
+
+Each tile publishes its total, combines the totals that the tiles before it have published, and publishes the result
+for the tiles behind it.  The method is D. Merrill and M. Garland's *Single-pass Parallel Prefix Scan with Decoupled
+Look-back* (2016).  Vulkan does not promise that a tile that has started continues, so a tile that waits too long
+computes the missing total itself, as in T. Smith, R. Levien and J. Owens' *Decoupled Fallback* (2025).
+
+A word of the status has two bits that say what it holds, and 16 bits of the value, so that no other memory needs to be
+ordered: a value of n words of 32 bits takes 2 n words.
+"""
+
+# mypy takes `amp.constant` for a class of values.
+# mypy: disable-error-code="arg-type,operator,comparison-overlap"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.tile._threads import rank_of
+
+#: What a status word holds: nothing, the tile's total, or the total of all tiles up to it.
+_TOTAL, _PREFIX = np.uint32(1 << 30), np.uint32(2 << 30)
+#: Looks at a tile that has published nothing, before its total is computed here.
+_LOOKS = 4
+
+
+@amp.func
+def ticket(t_idx: Any, counter: Any) -> Any:
+    """The number of this tile in the order in which tiles start; ``counter`` is an element of 0 (uint32).
+
+    All threads of the tile call it, once.  A tile may wait for tiles of smaller numbers only, since these have started.
+    """
+    number = amp.tile_static(1, amp.uint32)
+    if rank_of(t_idx) == 0:
+        number[0] = amp.atomic_fetch_add(counter[0], 1)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    return amp.int32(number[0])
+
+
+@amp.func
+def carry(t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: Any) -> Any:
+    """``op`` of the totals of the tiles before tile ``number``, in their order; of no meaning for tile 0.
+
+    All threads of the tile call it, once, with the tile's :func:`ticket` and total.  The total is a number of 32 bits
+    or a short vector of such.  ``status`` has one row for each tile, of two words (uint32) for each number, which are 0
+    before the launch.  ``op`` is associative and need not commute.  ``total_of(number)`` computes the total of another
+    tile again, by all threads, with the same bits; the launch must not write what it reads.
+    """
+    kind = type(total)
+    if kind == amp.float2 or kind == amp.int2 or kind == amp.uint2:
+        found = _carry(t_idx, status, number, total, op, total_of, words=2)
+    elif kind == amp.float3 or kind == amp.int3 or kind == amp.uint3:
+        found = _carry(t_idx, status, number, total, op, total_of, words=3)
+    elif kind == amp.float4 or kind == amp.int4 or kind == amp.uint4:
+        found = _carry(t_idx, status, number, total, op, total_of, words=4)
+    else:
+        found = _carry(t_idx, status, number, total, op, total_of, words=1)
+    return found
+
+
+@amp.func
+def _carry(
+    t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: Any, *, words: amp.constant
+) -> Any:  # fmt: skip
+    before = amp.tile_static(1, type(total))
+    state = amp.tile_static(3, amp.int32)
+    rank = rank_of(t_idx)
+    if rank == 0:
+        _publish(status, number, total, _PREFIX if number == 0 else _TOTAL, words=words)
+        before[0] = total
+    # The number of tiles that are still to be combined, whether some are, and their value.
+    left = amp.int32(number)
+    has = False
+    own = total.copy()
+    while left > 0:
+        if not amp.target.cpu and amp.target.has("subgroup_shuffle") and amp.target.has("subgroup_arithmetic"):
+            if amp.subgroup.id() == 0:
+                _look_at_many(t_idx, status, left, has, own, op, before, state, words=words)
+        elif rank == 0:
+            _look(status, left, has, own, op, before, state, words=words)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        left = state[0]
+        missing = state[1]
+        has = state[2] > 0
+        own = before[0].copy()
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        if left > 0:
+            again = total_of(missing)
+            if rank == 0:
+                _publish_if_empty(status, missing, again, words=words)
+    if rank == 0 and number > 0:
+        _publish(status, number, op(own, total), _PREFIX, words=words)
+    # Others must not see what this tile writes from here on before what it has published.
+    t_idx.barrier.wait()
+    return own
+
+
+@amp.func
+def _bits(value: Any, *, k: amp.constant, words: amp.constant) -> Any:
+    """The bits of the number ``k`` of a value of ``words`` numbers."""
+    bits = amp.asuint(value)
+    if words == 1:
+        found = bits
+    elif k == 0:
+        found = bits.x
+    elif k == 1:
+        found = bits.y
+    elif k == 2:
+        found = bits.z
+    else:
+        found = bits.w
+    return found
+
+
+@amp.func
+def _value(bits: Any, like: Any, *, words: amp.constant) -> Any:
+    """The value of the type of ``like`` with these bits."""
+    kind = type(like)
+    if words == 1:
+        found = bits[0].view(kind)
+    else:
+        one = type(like.x)
+        if words == 2:
+            found = kind(bits[0].view(one), bits[1].view(one))
+        elif words == 3:
+            found = kind(bits[0].view(one), bits[1].view(one), bits[2].view(one))
+        else:
+            found = kind(bits[0].view(one), bits[1].view(one), bits[2].view(one), bits[3].view(one))
+    return found
+
+
+@amp.func
+def _publish(status: Any, number: Any, value: Any, flag: Any, *, words: amp.constant) -> None:
+    for k in amp.static_range(words):
+        bits = _bits(value, k=k, words=words)
+        amp.atomic_exchange(status[number, 2 * k], flag | (bits & 0xFFFF))
+        amp.atomic_exchange(status[number, 2 * k + 1], flag | (bits >> 16))
+
+
+@amp.func
+def _publish_if_empty(status: Any, number: Any, value: Any, *, words: amp.constant) -> None:
+    flag = _PREFIX if number == 0 else _TOTAL
+    for k in amp.static_range(words):
+        bits = _bits(value, k=k, words=words)
+        empty = amp.uint32(0)
+        amp.atomic_compare_exchange(status[number, 2 * k], empty, flag | (bits & 0xFFFF))
+        empty = amp.uint32(0)
+        amp.atomic_compare_exchange(status[number, 2 * k + 1], empty, flag | (bits >> 16))
+
+
+@amp.func
+def _found(status: Any, number: Any, like: Any, *, words: amp.constant) -> Any:
+    """``(flag, value)`` of a tile; the flag is 0 until all words are of one kind."""
+    bits = amp.private(words, amp.uint32)
+    any_ = amp.uint32(0)
+    all_ = amp.uint32(3)
+    for k in amp.static_range(words):
+        low = amp.atomic_fetch_or(status[number, 2 * k], 0)
+        high = amp.atomic_fetch_or(status[number, 2 * k + 1], 0)
+        bits[k] = (low & 0xFFFF) | (high & 0xFFFF) << 16
+        any_ |= low >> 30 | high >> 30
+        all_ &= low >> 30 & high >> 30
+    return all_ if all_ == any_ else amp.uint32(0), _value(bits, like, words=words)
+
+
+@amp.func
+def _look(
+    status: Any, left: Any, has: Any, own: Any, op: Any, before: Any, state: Any, *, words: amp.constant
+) -> None:  # fmt: skip
+    """One thread combines the tiles before ``left``, as far as they are there."""
+    looks = 0
+    while left > 0 and looks < _LOOKS:
+        flag, value = _found(status, left - 1, own, words=words)
+        if flag == 0:
+            looks += 1
+        else:
+            own = op(value, own) if has else value.copy()
+            has = True
+            left = left - 1 if flag == 1 else 0
+            looks = 0
+    before[0] = own
+    state[0] = left
+    state[1] = left - 1
+    state[2] = 1 if has else 0
+
+
+@amp.func
+def _look_at_many(
+    t_idx: Any, status: Any, left: Any, has: Any, own: Any, op: Any, before: Any, state: Any, *, words: amp.constant
+) -> None:  # fmt: skip
+    """The threads of a subgroup each look at one tile before ``left``, the last thread at the nearest."""
+    lane = amp.subgroup.lane()
+    # The first subgroup of a small tile has fewer threads.
+    size = min(amp.subgroup.size(), math.prod(t_idx.tile_extent))
+    looks = 0
+    missing = 0
+    while left > 0 and looks < _LOOKS:
+        at = left - size + lane
+        flag = amp.uint32(1)
+        value = own.copy()
+        if at >= 0:
+            flag, value = _found(status, at, own, words=words)
+        # Nothing before the last prefix is needed.
+        first = amp.subgroup.max(lane if flag == 2 else -1)
+        empty = amp.subgroup.max(lane if flag == 0 and lane > first else -1)
+        if empty < 0:
+            start = max(first, 0)
+            needed = amp.subgroup.shuffle(value, min(start + lane, size - 1))
+            combined = amp.subgroup.broadcast(amp.subgroup.inclusive_scan(needed, op), size - 1 - start)
+            own = op(combined, own) if has else combined
+            has = True
+            left = 0 if first >= 0 else left - size
+            looks = 0
+        else:
+            missing = left - size + empty
+            looks += 1
+    if lane == 0:
+        before[0] = own
+        state[0] = left
+        state[1] = missing
+        state[2] = 1 if has else 0

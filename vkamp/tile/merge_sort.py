@@ -1,0 +1,98 @@
+"""Sorting the items of a tile by a comparison (CUB: ``BlockMergeSort``).
+
+Each thread sorts its items, then runs of twice the length are merged, until one is left.  In a merge every thread finds
+by bisection where its items begin in the two runs (O. Green, R. McColl and D. Bader, *GPU Merge Path*, 2012).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import vkamp as amp
+from vkamp.tile._threads import items_of, like, put, rank_of
+from vkamp.tile.exchange import gather
+
+
+@amp.func
+def merge_sort(t_idx: Any, keys: Any, *values: Any, less: Any = operator.lt, valid: Any = None) -> Any:
+    """The items of a tile in the order of their keys: ``keys``, or ``(keys, values...)``; equal keys keep their order.
+
+    ``less(a, b)`` is a strict weak order of the keys, which are of any type.  ``keys`` and ``values`` are values, or
+    private arrays in blocked order.  Items from ``valid`` on stay behind the others.  All threads of the tile call it.
+    """
+    own = items_of(keys)
+    sources = _order_of(t_idx, own, less, math.prod(t_idx.tile_extent) * len(own) if valid is None else valid)
+    moved = like(keys, gather(t_idx, own, sources))
+    if len(values) == 0:
+        return moved
+    return (moved, *[like(keys, gather(t_idx, items_of(v), sources)) for v in values])
+
+
+@amp.func
+def _order_of(t_idx: Any, own: Any, less: Any, valid: Any) -> Any:
+    """The number of each item's source."""
+    stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
+    put(t_idx, stage, own)
+    order = amp.tile_static(len(stage), amp.int32)
+    sources = amp.private(len(own), amp.int32)
+    first = rank_of(t_idx) * len(own)
+    _sort_of_thread(own, sources, first, less, valid)
+    width = len(own)
+    while width < len(stage):
+        for k in amp.static_range(len(own)):
+            order[first + k] = sources[k]
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        _merge(stage, order, sources, first, width, less, valid)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        width *= 2
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    return sources
+
+
+@amp.func
+def _sort_of_thread(own: Any, sources: Any, first: Any, less: Any, valid: Any) -> None:
+    """Insertion: stable."""
+    for k in amp.static_range(len(own)):
+        at = k
+        if first + k < valid:
+            for _ in range(k):
+                if not less(own[k], own[sources[at - 1] - first]):
+                    break
+                sources[at] = sources[at - 1]
+                at -= 1
+        sources[at] = first + k
+
+
+@amp.func
+def _merge(stage: Any, order: Any, sources: Any, first: Any, width: Any, less: Any, valid: Any) -> None:
+    """The sources of one thread's items in the merged run of two, ``a`` and ``b``."""
+    begin = amp.tdiv(first, 2 * width) * (2 * width)
+    middle = min(begin + width, valid)
+    end = min(begin + 2 * width, valid)
+    if first < end:
+        before = first - begin
+        low = max(0, before - (end - middle))
+        high = min(before, middle - begin)
+        # As often as a tile of 65,535 items needs: lavapipe gets only loops of known length as loops.
+        for _ in range(17):
+            if low >= high:
+                break
+            a = (low + high) >> 1
+            if less(stage[order[middle + before - 1 - a]], stage[order[begin + a]]):
+                high = a
+            else:
+                low = a + 1
+        a, b = begin + low, middle + before - low
+        for k in range(len(sources)):
+            if first + k < end:
+                from_b = a >= middle
+                if a < middle and b < end:
+                    from_b = less(stage[order[b]], stage[order[a]])
+                if from_b:
+                    sources[k] = order[b]
+                    b += 1
+                else:
+                    sources[k] = order[a]
+                    a += 1
