@@ -1,0 +1,57 @@
+"""The random numbers of `vkamp.rng`, stored on the device, numpy's Philox on the host, and on NVIDIA PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from tools.bench.measure import Measurement, Options
+from tools.bench.programs import Program, is_close, measure_programs
+from vkamp import rng
+
+GROUP = "rng"
+
+
+def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
+    floats = np.zeros(1 << (22 if accelerator.is_emulated else 28), np.float32)
+    numbers = np.zeros(floats.size, np.int32)
+    few = np.zeros(floats.size >> (4 if accelerator.is_emulated else 2), np.int32)
+    ours = rng.Generator(rng.Philox(1), accelerator.default_view)
+    of_numpy = np.random.Generator(np.random.Philox(1))
+    yield Program(
+        "uniform float32", (floats,), lambda a: ours.random(out=a), lambda a: of_numpy.random(out=a, dtype=a.dtype),
+        lambda a: a.uniform_(), agrees=_moments,
+    )  # fmt: skip
+    yield Program(
+        "normal float32", (floats,), lambda a: ours.standard_normal(out=a),
+        lambda a: of_numpy.standard_normal(out=a, dtype=a.dtype), lambda a: a.normal_(), agrees=_moments,
+    )  # fmt: skip
+    yield Program(
+        "exponential float32", (floats,), lambda a: ours.standard_exponential(out=a),
+        lambda a: of_numpy.standard_exponential(out=a, dtype=a.dtype), lambda a: a.exponential_(), agrees=_moments,
+    )  # fmt: skip
+    yield Program(
+        "integers below 1000", (numbers,), lambda a: ours.integers(1000, out=a),
+        lambda a: of_numpy.integers(1000, size=a.size, dtype=np.int32), lambda a: a.random_(1000), agrees=_moments,
+    )  # fmt: skip
+    yield Program(
+        "permutation", (few,), lambda a: ours.permutation(a.extent[0]), lambda a: of_numpy.permutation(a.size),
+        lambda a: torch.randperm(a.numel(), device="cuda"), agrees=lambda a, b: is_close(np.sort(a), np.sort(b)),
+    )  # fmt: skip
+
+
+def _moments(found: Any, expected: Any) -> bool:
+    """Whether mean and deviation of many numbers are about the same."""
+    return np.allclose(
+        [np.mean(found, dtype=np.float64), np.std(found, dtype=np.float64)],
+        [np.mean(expected, dtype=np.float64), np.std(expected, dtype=np.float64)],
+        rtol=0.01, atol=0.01,
+    )  # fmt: skip
+
+
+def measure(options: Options) -> Iterator[Measurement]:
+    """Seconds of each call until the device has finished; moments are compared with numpy's."""
+    return measure_programs(GROUP, options, _programs)
