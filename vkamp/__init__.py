@@ -106,6 +106,7 @@ from vkamp.lang.device import (
     trem,
     uniform,
 )
+from vkamp.lang.exchange import from_dlpack
 from vkamp.lang.index_space import extent, index, tiled_extent, tiled_index
 from vkamp.lang.indirect import indirect
 from vkamp.lang.kernel import func, kernel, set_inspector
@@ -235,6 +236,7 @@ __all__ = [
     "float_3",
     "float_4",
     "follow",
+    "from_dlpack",
     "func",
     "global_memory_fence",
     "index",

@@ -146,6 +146,45 @@ def test_what_has_only_copies() -> None:
     assert np.asarray(amp.array(picture)).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+def test_columns_of_pandas(accelerator_view: amp.accelerator_view) -> None:
+    pandas = pytest.importorskip("pandas")
+    raw = np.arange(6, dtype=np.int32)
+    column = pandas.Series(raw, copy=False)
+    view = array_view(column)
+    assert np.shares_memory(np.asarray(view), raw)
+    assert view.readonly == (not np.asarray(column).flags.writeable)  # pandas 3 shares its memory as read-only
+    total = array_view(np.zeros(1, np.int32))
+
+    @amp.parallel_for_each(accelerator_view, 6)
+    def _(idx):
+        amp.atomic_fetch_add(total[0], view[idx])
+
+    assert total[0] == 15
+    with pytest.raises(TypeError, match="copy of its elements|missing or not numbers"):
+        array_view(pandas.Series([1, None, 3], dtype="Int32"))
+    with pytest.raises(TypeError, match="copy of its elements|missing or not numbers"):
+        array_view(pandas.DataFrame({"a": [1, 2], "b": [0.5, 1.5]}))
+
+
+def test_arrays_of_pyarrow() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    column = pyarrow.array(RAW)
+    view = array_view(column)
+    assert view.readonly and [*view] == RAW.tolist()
+    assert np.asarray(view).ctypes.data == column.buffers()[1].address
+    part = array_view(column.slice(2, 3))
+    assert [*part] == [2, 3, 4] and np.asarray(part).ctypes.data == column.buffers()[1].address + 8
+    assert amp.from_dlpack(column)[5] == 5
+    buffer = pyarrow.py_buffer(bytearray(RAW.tobytes()))
+    writable = array_view(buffer).reinterpret_as(np.int32)
+    writable[1] = 9
+    assert np.frombuffer(buffer, np.int32)[1] == 9
+    with pytest.raises(TypeError, match="copy of its elements|no nulls"):
+        array_view(pyarrow.array([1, None, 3], pyarrow.int32()))
+    with pytest.raises(TypeError, match="does not export.*no nulls"):
+        amp.from_dlpack(pyarrow.array([1, None, 3], pyarrow.int32()))
+
+
 WRONG: dict[str, tuple[Any, str]] = {
     "objects": (ByArray(np.array([1, None], object)), "has elements that are missing or not numbers"),
     "another device": (ByDLPack(RAW, device=2), r"is in the memory of a device \(DLPack 2, 0\).*\.cpu\(\)"),

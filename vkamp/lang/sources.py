@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: DLPack's identifiers of memory that the host can access: its own, and memory pinned by CUDA and ROCm.
-_HOST_DEVICES = (1, 3, 11)
+from vkamp.lang.dlpack import import_memory
+
 _COPY = "write np.array(...) of it and keep the result"
 
 
@@ -65,7 +65,7 @@ def _shared(source: Any) -> NDArray[Any] | None:
         found = _by_array(source)
         if found is not None:
             return found
-    return _by_dlpack(source) if hasattr(source, "__dlpack__") else None
+    return import_memory(source) if hasattr(source, "__dlpack__") else None
 
 
 def _is_buffer(source: Any) -> bool:
@@ -91,32 +91,3 @@ def _by_array(source: Any) -> NDArray[Any] | None:
         raise TypeError(f"{type(source).__name__} has elements that are missing or not numbers: {_COPY}")
     same = first.__array_interface__["data"][0] == second.__array_interface__["data"][0]
     return np.asarray(first) if same or not first.size else None
-
-
-def _by_dlpack(source: Any) -> NDArray[Any]:
-    kind, number = source.__dlpack_device__()
-    if int(kind) not in _HOST_DEVICES:
-        raise TypeError(
-            f"{type(source).__name__} is in the memory of a device (DLPack {int(kind)}, {number}), which array_view "
-            f"cannot access: copy it to host memory, for example by .cpu(), and keep the copy"
-        )
-    try:
-        found = np.from_dlpack(source)
-    except (BufferError, RuntimeError, TypeError) as error:
-        raise TypeError(
-            f"{type(source).__name__} does not export its elements through DLPack: {_COPY} ({error})"
-        ) from error
-    if found.flags.writeable or int(np.__version__.split(".")[0]) >= 2:
-        return found
-    # numpy 1 treats all DLPack memory as read-only; DLPack's first version has no read-only memory.
-    return np.asarray(_Writable(found))
-
-
-class _Writable:
-    """An ndarray's memory as writable memory; the result keeps the ndarray alive."""
-
-    def __init__(self, found: NDArray[Any]) -> None:
-        self.found = found
-        interface = dict(found.__array_interface__)
-        interface["data"] = (interface["data"][0], False)
-        self.__array_interface__ = interface

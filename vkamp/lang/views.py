@@ -49,7 +49,7 @@ class array_view(Container):
       accepts no other view of the same bytes if it writes one of them.
     - ``array_view(source)``, for an object that exports its memory by a protocol (the buffer protocol, numpy's array
       interface, DLPack): a bytearray, an array.array, a pandas Series, a tensor in host memory. Nothing is copied; a
-      view of read-only memory is read-only.
+      view of read-only memory is read-only. :func:`from_dlpack` asks for DLPack alone.
     - ``array_view(ndarray, dtype=float3)``: the last dimension holds the adjacent components of short vectors.
     - ``array_view(array)`` and ``array_view(view)``: the same elements; with an ``extent`` as by
       :meth:`view_as`.
@@ -252,8 +252,10 @@ class array_view(Container):
     def __dlpack__(self, **kwargs: Any) -> Any:
         """The elements, brought home, for other libraries' ``from_dlpack``: home memory itself, no copy.
 
-        Unless the view is read-only, this counts as a host write, like :meth:`data`. BufferError for structs, and for
-        read-only views if the consumer does not support read-only memory.
+        Unless the view is read-only, this counts as a host write, like :meth:`data`. ``copy=True`` exports a copy.
+        BufferError for structs, for elements at no multiple of their size, for another device (``dl_device``), and for
+        read-only views if the consumer's version of the protocol (``max_version``), or numpy before 2, has no read-only
+        memory.
         """
         if self._readonly or kwargs.get("copy"):
             return export(self.__array__(), kwargs)
