@@ -123,6 +123,13 @@ def checked_inputs(row: Row) -> Iterator[Any]:
         yield data("random", row.dtypes[0], shape_of(row, n))
 
 
+def name_of(view: Any) -> str:
+    """``reference``, ``swiftshader``, ``llvmpipe``, or another device's description."""
+    accelerator = view.accelerator
+    what = f"{accelerator.device_path} {accelerator.description}".lower()
+    return next((name for name in ("reference", "swiftshader", "llvmpipe") if name in what), what)
+
+
 def shape_of(row: Row, n: int) -> tuple[int, ...]:
     return (n,) if row.rank == 1 else (3, n)
 

@@ -12,7 +12,7 @@ import pytest
 
 import vkamp as amp
 from tests.algorithms import rows  # noqa: F401
-from tests.algorithms.table import ROWS, checked_inputs, compare, inputs
+from tests.algorithms.table import ROWS, checked_inputs, compare, inputs, name_of
 from vkamp import algorithms as alg
 from vkamp.algorithms import _choose, lazy
 
@@ -34,7 +34,7 @@ def test_every_function_has_a_row():
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_against_numpy(accelerator_view, part):
-    name = accelerator_view.accelerator.device_path.partition("@")[0]
+    name = name_of(accelerator_view)
     for turn, row in enumerate(ROWS):
         is_own = name not in TURNS or name in ("reference", TURNS[turn % len(TURNS)])
         if turn // len(TURNS) % PARTS == part and is_own:

@@ -116,12 +116,16 @@ def _parts(number: Any, dtype: np.dtype[Any]) -> Any:
     return tuple([_parts(part, dtype[k]) for k, part in enumerate(parts)])
 
 
+#: The vector of words that has as many bytes.
+_WORDS = {8: amp.uint2, 16: amp.uint4}
+
+
 def in_words(source: lazy.Lazy, out: Any) -> tuple[lazy.Lazy, Any]:
-    """A source and a container for algorithms that only move elements: those of 64 bits as two words.
+    """A source and a container for algorithms that only move elements: those of 64 and 128 bits as words.
 
     So a device that lacks their arithmetic moves them.
     """
-    is_wide = out.dtype.names is None and out.dtype.itemsize == 8
+    is_wide = out.dtype.names is None and out.dtype.itemsize in _WORDS
     if not (is_wide and isinstance(source, lazy.Elements)):
         return source, out
     try:
@@ -132,4 +136,4 @@ def in_words(source: lazy.Lazy, out: Any) -> tuple[lazy.Lazy, Any]:
 
 def _words(values: Any) -> Any:
     shape = values.extent
-    return values.reshape(-1).reinterpret_as(amp.uint2).reshape(shape)
+    return values.reshape(-1).reinterpret_as(_WORDS[values.dtype.itemsize]).reshape(shape)

@@ -46,12 +46,22 @@ def _uint64(x: Any) -> Any:
     return amp.uint64(x)
 
 
+@amp.func
+def _complex64(x: Any) -> Any:
+    return amp.complex64(x)
+
+
+@amp.func
+def _complex128(x: Any) -> Any:
+    return amp.complex128(x)
+
+
 #: The device function that converts to a dtype.
 TO = {
     np.dtype(name): function
     for name, function in {
         "float16": _float16, "float32": _float32, "float64": _float64, "int32": _int32, "uint32": _uint32,
-        "int64": _int64, "uint64": _uint64,
+        "int64": _int64, "uint64": _uint64, "complex64": _complex64, "complex128": _complex128,
     }.items()
 }  # fmt: skip
 
@@ -82,8 +92,11 @@ def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:
     """A source whose elements are computed with in another type."""
-    if computed_type(source) == dtype:
+    given = computed_type(source)
+    if given == dtype:
         return source
+    if given.kind == "c" and dtype.kind != "c":
+        raise TypeError(f"{given} elements have no {dtype}: give their parts, such as lazy.map(lambda z: z.real, a)")
     if dtype not in TO:
         raise TypeError(f"no conversion to {dtype}")
     return lazy.map(TO[dtype], source)

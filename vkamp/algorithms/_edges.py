@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, _empty, determinism, functional, lazy
+from vkamp.algorithms import _choose, _empty, _order, determinism, functional, lazy
 from vkamp.algorithms._arguments import computed_type, place, value
 from vkamp.algorithms._convert import TO, sum_type
-from vkamp.algorithms._operators import Flag, Heads, Is, identity_of
+from vkamp.algorithms._operators import Flag, Heads, Is, identity_of, like
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.select import select
@@ -96,7 +96,7 @@ def _quotient(total: Any, n: Any) -> Any:
 
 
 def _mean(function: _Function, c: counted, **rest: Any) -> Any:
-    dtype = np.dtype(np.float64 if c.dtype == np.float64 else np.float32)
+    dtype = c.dtype if c.dtype.kind == "c" else np.dtype(np.float64 if c.dtype == np.float64 else np.float32)
     elements = _within(c, 0)
     from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
     mean_of_all = function(from_, **rest)
@@ -163,7 +163,7 @@ def _over_flags(behind: int, pred: Callable[..., Any] | None = None) -> Callable
     """A function of a condition, which is computed first; ``behind``: the flag behind the count."""
 
     def call(function: _Function, c: counted, given: Any, **rest: Any) -> Any:
-        condition = given if pred is None else pred(given)
+        condition = given if pred is None else pred(like(given, lazy.of(c.values)))
         return function(_flags(c, condition, behind), _set if pred is None else 1, **rest)
 
     return call
@@ -282,6 +282,7 @@ _FUNCTIONS = frozenset(("comp", "eq", "f", "key", "less", "op", "p", "pred"))
 def with_edges(function: Any) -> Any:
     """A function of the package, with the inputs that this module is about."""
     name = function.__name__
+    check = _order.check_of(function)
     names = enumerate(inspect.signature(function).parameters)
     functions = [(position, param) for position, param in names if param in _FUNCTIONS]
 
@@ -296,6 +297,8 @@ def with_edges(function: Any) -> Any:
                 raise TypeError(f"{name} takes a function as {param}, not {given!r}")
         if named.get("out") is lazy.discard and name not in _SELECTIONS:
             del named["out"]
+        if check is not None:
+            check(args, named)
         for each in args:
             kind = type(each)
             if kind is counted:

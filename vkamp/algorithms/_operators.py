@@ -31,6 +31,16 @@ _IDENTITIES: dict[Any, Callable[[np.dtype[Any]], Any]] = {
 }
 
 
+#: Operators that compare.
+_ORDERING = (functional.max, functional.min, functional.fmax, functional.fmin)
+
+
+def refuse_order(op: Any, dtype: np.dtype[Any]) -> None:
+    """TypeError for an operator that compares complex elements."""
+    if dtype.kind == "c" and op in _ORDERING:
+        raise TypeError("complex numbers have no order: give real numbers, such as lazy.map(lambda z: abs(z), a)")
+
+
 def identity_of(op: Any, dtype: np.dtype[Any]) -> Any:
     """The number that an operator of this package leaves every other as it is; TypeError for other operators."""
     found = _IDENTITIES.get(op)
@@ -65,6 +75,7 @@ class _Copying:
 def closed(source: lazy.Lazy, op: Any) -> tuple[np.dtype[Any], Any]:
     """The type of an operator's results, which has to be that of its operands, and the operator for kernels."""
     given = lazy.computed_type(source)
+    refuse_order(op, given)
     found = amp.result_type(_combined, op, given, given)
     if found != given and not (found.kind == given.kind and found.itemsize == given.itemsize):
         raise TypeError(f"op returns {found} of two {given}: map the elements to one type first (lazy.map)")
@@ -88,6 +99,12 @@ class Is:
     @amp.func
     def __call__(self, x: Any) -> Any:
         return x == self.number
+
+
+def like(number: Any, source: lazy.Lazy) -> Any:
+    """A number to compare elements with: for complex elements one of their type, as Python's would be complex64."""
+    kind = lazy.computed_type(source)
+    return kind.type(number) if kind.kind == "c" else number
 
 
 class Flag:

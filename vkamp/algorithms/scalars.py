@@ -20,8 +20,8 @@ class device_scalar:
     """One element on a device: the result of a reduction.
 
     ``.view`` is a view of it (extent 1), for kernels and algorithms, which read it without waiting.  ``int()``,
-    ``float()``, ``bool()``, ``.item()``, ``np.asarray()`` and comparisons wait for it; ``await scalar`` returns the
-    number in asynchronous programs.  Errors of the launches behind it are raised where its value is read.
+    ``float()``, ``complex()``, ``bool()``, ``.item()``, ``np.asarray()`` and comparisons wait for it; ``await scalar``
+    returns the number in asynchronous programs.  Errors of the launches behind it are raised where its value is read.
     """
 
     __slots__ = ("_dtype", "view")
@@ -55,6 +55,9 @@ class device_scalar:
 
     def __float__(self) -> float:
         return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
 
     def __bool__(self) -> bool:
         return bool(self.item())

@@ -16,7 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, element, place
-from vkamp.algorithms._operators import Heads
+from vkamp.algorithms._operators import Heads, refuse_order
 from vkamp.algorithms.segments import Tails, scan_pairs
 from vkamp.algorithms.sort import order_of
 from vkamp.algorithms.transform import store
@@ -86,6 +86,7 @@ def scatter_reduce(
     values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
     view = place(accelerator_view, values, source, positions)
     dtype = element(computed_type(source))
+    refuse_order(op, dtype)
     if values.dtype in (np.int32, np.uint32) and values.dtype == dtype and op in _ATOMIC:
         amp.parallel_for_each(view, source.extent, _combine_each, source, positions, values, _ATOMIC[op])
         return out

@@ -16,7 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import computed_type, output, place, value
-from vkamp.algorithms._operators import NOWHERE, Flag, Is, Pairs, Places, Swapped, sorts_before
+from vkamp.algorithms._operators import NOWHERE, Flag, Is, Pairs, Places, Swapped, like, sorts_before
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
 from vkamp.algorithms.reduce_axis import lines_of
 from vkamp.algorithms.scalars import device_scalar
@@ -37,7 +37,8 @@ def first_place(view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, m
 
 def find(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """The first position of a number, -1 if there is none (C++: ``find``)."""
-    return find_if(a, Is(number), accelerator_view=accelerator_view)
+    source = lazy.of(a)
+    return find_if(source, Is(like(number, source)), accelerator_view=accelerator_view)
 
 
 def find_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:

@@ -16,7 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import place
-from vkamp.algorithms._operators import NOWHERE, Flag, Places
+from vkamp.algorithms._operators import NOWHERE, Flag, Places, like
 from vkamp.algorithms.reduce import reduce_into
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
@@ -164,7 +164,7 @@ def search_n(
     if count < 1 or count > n:
         return _number(view, 0 if count < 1 else -1)
     upto = amp.array(source.extent, np.int32, accelerator_view=view)
-    scan_into(view, lazy.map(Flag(_Agrees(number, eq)), source), upto, functional.plus, inclusive=True)
+    scan_into(view, lazy.map(Flag(_Agrees(like(number, source), eq)), source), upto, functional.plus, inclusive=True)
     return first_place(view, lazy.At(_FullRun(count), lazy.Elements(upto), n - count + 1))
 
 

@@ -15,6 +15,8 @@ from vkamp.algorithms.transform import store
 
 def order_of(view: amp.accelerator_view, source: lazy.Lazy, descending: bool, less: Any, key: Any) -> Any:
     keys = source if key is None else lazy.map(key, source)
+    if key is not None and dtype_of(keys).kind == "c":
+        raise TypeError("complex numbers have no order: key= returns a real number, such as abs(z)")
     if less is not None:
         return merge_sort.order_of(view, keys, less, descending)
     return radix_sort.order_of(view, keys, descending)

@@ -1,4 +1,7 @@
-"""Means, variances and the like, of all elements or along an axis: in float32, of float64 elements in float64."""
+"""Means, variances and the like, of all elements or along an axis: in float32, of float64 elements in float64.
+
+Of complex elements the mean is complex, and the variance is that of their distances to it, a real number.
+"""
 
 # Kernels have untyped parameters; these are numpy's names.
 # mypy: disable-error-code="no-untyped-def"
@@ -33,7 +36,10 @@ def _along(
 
 
 def _floating(source: lazy.Lazy) -> np.dtype[Any]:
-    return np.dtype(np.float64 if dtype_of(source) == np.float64 else np.float32)
+    given = dtype_of(source)
+    if given.kind == "c":
+        return given
+    return np.dtype(np.float64 if given == np.float64 else np.float32)
 
 
 @amp.kernel
@@ -80,18 +86,28 @@ class _Divided:
         return x / self.n
 
 
+@amp.func
+def _square(d: Any) -> Any:
+    return d * d
+
+
+@amp.func
+def _square_of_parts(d: Any) -> Any:
+    return d.real * d.real + d.imag * d.imag
+
+
 class _Deviation:
     """Of ``lazy.At``: the square of an element's distance to the mean of its line, which is on the device."""
 
-    __slots__ = ("inner", "means", "n")
+    __slots__ = ("inner", "means", "n", "square")
 
     def __init__(self, lines: Lines, means: Any) -> None:
         self.n, self.inner, self.means = lines.n, lines.inner, means
+        self.square = _square_of_parts if means.dtype.kind == "c" else _square
 
     @amp.func
     def __call__(self, values: Any, p: Any) -> Any:
-        d = values.value(p) - self.means[line_of(p, self.n, self.inner)]
-        return d * d
+        return self.square(values.value(p) - self.means[line_of(p, self.n, self.inner)])
 
 
 @amp.func

@@ -14,8 +14,8 @@ import numpy as np
 
 import vkamp as amp
 from vkamp import algorithms as alg
-from vkamp.algorithms import functional
-from vkamp.algorithms._operators import Is
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._operators import Is, like
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.functional import minmax, swap
 from vkamp.algorithms.scalars import device_scalar
@@ -68,6 +68,10 @@ def _stored(found: device_scalar, out: View) -> device_scalar:
 def _bound(a: View, value: Any, side: str, comp: Any) -> Position:
     number = np.array([value], amp.array_view(a).dtype)
     return device_scalar(alg.searchsorted(a, number, side, comp))
+
+
+def _is(a: View, value: Any) -> Is:
+    return Is(like(value, lazy.of(a)))
 
 
 def _checked(a: View, at: int) -> None:
@@ -368,12 +372,12 @@ def remove(a: View, value: Any) -> Position:
 
     ``amp_stl_algorithms::remove``
     """
-    return remove_if(a, Is(value))
+    return remove_if(a, _is(a, value))
 
 
 def remove_copy(a: View, out: View, value: Any) -> counted:
     """Copies the elements that are not equal to a value (``amp_stl_algorithms::remove_copy``)."""
-    return remove_copy_if(a, out, Is(value))
+    return remove_copy_if(a, out, _is(a, value))
 
 
 def remove_copy_if(a: View, out: View, p: Any) -> counted:

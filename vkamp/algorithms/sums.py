@@ -12,7 +12,7 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import dtype_of, is_float_of_memory, place
 from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
-from vkamp.algorithms._operators import Is
+from vkamp.algorithms._operators import Is, like
 from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of
 from vkamp.algorithms.reduce_axis import Lines, lines_of
 from vkamp.algorithms.scalars import device_scalar
@@ -99,9 +99,20 @@ def count_nonzero(a: Any, *, accelerator_view: amp.accelerator_view | None = Non
 
 def count(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """How many elements are equal to a number, as an int32 (C++: ``count``)."""
-    return count_if(a, Is(number), accelerator_view=accelerator_view)
+    source = lazy.of(a)
+    return count_if(source, Is(like(number, source)), accelerator_view=accelerator_view)
 
 
 def vdot(a: Any, b: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """The sum of the products of two inputs' elements (C++: ``inner_product``)."""
-    return sum(lazy.map(functional.multiplies, a, b), accelerator_view=accelerator_view)
+    """The sum of the products of two inputs' elements, the first one's conjugated (numpy: ``vdot``).
+
+    C++'s ``inner_product``, which conjugates nothing, is ``transform_reduce(multiplies, plus, a, b)``.
+    """
+    first = lazy.of(a)
+    op = _conjugated if dtype_of(first).kind == "c" else functional.multiplies
+    return sum(lazy.map(op, first, b), accelerator_view=accelerator_view)
+
+
+@amp.func
+def _conjugated(x: Any, y: Any) -> Any:
+    return x.conjugate() * y

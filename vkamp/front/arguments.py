@@ -282,11 +282,11 @@ def _members(out: Arguments, function: FunctionType, name: str, value: Any) -> F
 
 def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> ArgType:
     """What a member is in a kernel; what a kernel has no use for is an error only where it is named."""
-    if isinstance(value, tuple) and all(is_number(v) for v in value):
+    if isinstance(value, tuple) and all(is_number(v) or is_complex(v) for v in value):
         return TupleType(tuple(_member(out, function, f"{path}[{k}]", v) for k, v in enumerate(value)))
     known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
     is_function = operators.plain_of(value) is not None or operators.is_of_library(value)
-    if is_number(value) or isinstance(value, known) or is_function or functors.is_functor(value):
+    if is_number(value) or is_complex(value) or isinstance(value, known) or is_function or functors.is_functor(value):
         return _classify(out, function, path, value, captured=True)
     return _host_type(path, value)
 
