@@ -77,10 +77,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         "sim",
     },
     PUBLIC: CORE,
-    **{library: {PUBLIC} for library in LIBRARIES - {"algorithms", "rng"}},
+    **{library: {PUBLIC} for library in LIBRARIES - {"algorithms", "rng", "fft"}},
     # Of dispatch, what repeats calls.
     "algorithms": {PUBLIC, "tile", "tracebacks", "dispatch"},
     "rng": {PUBLIC, "algorithms", "tracebacks"},
+    "fft": {PUBLIC, "algorithms", "tracebacks", "dispatch"},
     "testing": CORE | LIBRARIES | {PUBLIC},
     "cli": CORE | LIBRARIES | {PUBLIC, "testing"},
     "__main__": {"cli"},

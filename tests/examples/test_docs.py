@@ -26,6 +26,7 @@ PAGES = (
     "language.md",
     "notebooks.md",
     "random-numbers.md",
+    "fourier-transforms.md",
     "reference-accelerator.md",
     "algorithms.md",
     "subgroups.md",

@@ -1,0 +1,113 @@
+"""Transforms of many lengths against numpy's in double precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.fft.compare import OF_COMPLEX, OF_REAL, compare, numbers
+from vkamp.fft import twiddles
+from vkamp.fft.plan import radices_of, smooth_from
+
+#: Powers, products of the radices, primes, and products of large primes.
+CHOSEN = [
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    11,
+    12,
+    13,
+    16,
+    17,
+    30,
+    64,
+    77,
+    97,
+    143,
+    256,
+    289,
+    343,
+    512,
+    1000,
+    1021,
+    1331,
+    2401,
+    4096,
+]
+LONG = [65_536, 100_003]
+FEW = [2, 3, 5, 8, 13, 17, 24]
+#: Kompute makes a pipeline for each size, the direct engine does not.
+DRIVERS = ["swiftshader@vulkan", "llvmpipe@vulkan"]
+#: Functions on a driver, each once; the first on both.
+CASES = [
+    *[(name, DRIVERS[k % 2]) for k, name in enumerate(OF_COMPLEX + OF_REAL)],
+    ("fft", DRIVERS[1]),
+    *[(name, "reference") for name in OF_COMPLEX + OF_REAL],
+]
+
+
+@pytest.fixture
+def view(accelerator):
+    return amp.accelerator(accelerator).default_view
+
+
+@pytest.mark.parametrize("accelerator", DRIVERS)
+def test_all_small_lengths(view):
+    for n in range(1, 257):
+        compare("fft", numbers(2, n), accelerator_view=view)
+
+
+@pytest.mark.parametrize(("name", "accelerator"), CASES)
+def test_chosen_lengths(accelerator, view, name):
+    for n in FEW if accelerator == "reference" else CHOSEN:
+        x = numbers(2, n, dtype=np.float32 if name in OF_REAL else np.complex64)
+        compare(name, x, accelerator_view=view)
+
+
+@pytest.mark.parametrize("accelerator", DRIVERS)
+@pytest.mark.parametrize("n", LONG)
+def test_long_lengths(view, n):
+    compare("fft", numbers(n), accelerator_view=view)
+    compare("ifft", numbers(n), accelerator_view=view)
+
+
+@pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
+@pytest.mark.parametrize("name", ["fft", "irfft", "ihfft"])
+def test_doubles(accelerator, view, name):
+    for n in [3, 8, 17] if accelerator == "reference" else [8, 30, 88, 91, 1021, 4096]:
+        x = numbers(2, n, dtype=np.float64 if name in OF_REAL else np.complex128)
+        found = compare(name, x, accelerator_view=view)
+        assert found.dtype == (np.float64 if name in ("irfft", "hfft") else np.complex128)
+
+
+@pytest.mark.parametrize(("name", "accelerator"), CASES)
+def test_axes_and_other_lengths(accelerator, view, name):
+    x = numbers(3, 4, 5, dtype=np.float32 if name in OF_REAL else np.complex64)
+    for axis in (1,) if accelerator == "reference" else (0, 1, 2, -2):
+        for n in (None, 3) if accelerator == "reference" else (None, 1, 2, 3, 6, 8, 17):
+            for norm in (None, "ortho", "forward") if n == 3 else ("backward",):
+                compare(name, x, n, axis, norm, accelerator_view=view)
+
+
+def test_radices():
+    for n in range(1, 5000):
+        radices = radices_of(n)
+        assert radices is None or int(np.prod(radices)) == n
+        largest = max((p for p in range(2, 72) if n % p == 0 and all(p % q for q in range(2, p))), default=1)
+        if largest > 13:
+            assert radices is None
+        assert n <= smooth_from(n) <= 1.4 * n + 1
+        assert radices_of(smooth_from(n)) is not None
+    assert radices_of(2 * 71) is None and radices_of(4096) == (8, 8, 8, 8)
+
+
+@pytest.mark.parametrize("accelerator", ["llvmpipe@vulkan"])
+def test_factors_as_products(view, monkeypatch):
+    """Long lengths compute their factors as products of two; here a short one."""
+    monkeypatch.setattr(twiddles, "MOST_IN_TABLE", 32)
+    compare("fft", numbers(2, 4096), accelerator_view=view)

@@ -1,0 +1,12 @@
+"""Fourier transforms on any device, with numpy's names: ``fft.rfft(a, axis=0)``.
+
+Inputs are those of :mod:`vkamp.algorithms`: ``array``, ``array_view``, numpy arrays, and lazy inputs.  Results are
+arrays on the device, and nothing waits for them.  Any length is possible, along any axis.
+"""
+
+from vkamp.fft.helper import fftfreq, fftshift, ifftshift, rfftfreq
+from vkamp.fft.transforms import fft, hfft, ifft, ihfft, irfft, rfft
+
+__all__ = [
+    "fft", "fftfreq", "fftshift", "hfft", "ifft", "ifftshift", "ihfft", "irfft", "rfft", "rfftfreq",
+]  # fmt: skip
