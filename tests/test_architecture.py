@@ -38,7 +38,7 @@ MIDDLE = {
     "spirv",
 }
 CORE = MIDDLE | {"display", "progress", "tracebacks", "lang", "run", "pipeline", "dispatch", "profiling"}
-LIBRARIES = {"tile", "algorithms", "blas", "fft", "rng"}
+LIBRARIES = {"tile", "algorithms", "blas", "linalg", "fft", "rng"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "messages": set(),
@@ -77,11 +77,13 @@ MAY_IMPORT: dict[str, set[str]] = {
         "sim",
     },
     PUBLIC: CORE,
-    **{library: {PUBLIC} for library in LIBRARIES - {"algorithms", "rng", "fft"}},
+    "tile": {PUBLIC},
     # Of dispatch, what repeats calls.
     "algorithms": {PUBLIC, "tile", "tracebacks", "dispatch"},
     "rng": {PUBLIC, "algorithms", "tracebacks"},
     "fft": {PUBLIC, "algorithms", "tracebacks", "dispatch"},
+    "blas": {PUBLIC, "algorithms", "tile", "tracebacks", "dispatch"},
+    "linalg": {PUBLIC, "algorithms", "blas", "tracebacks", "dispatch"},
     "testing": CORE | LIBRARIES | {PUBLIC},
     "cli": CORE | LIBRARIES | {PUBLIC, "testing"},
     "__main__": {"cli"},

@@ -5,6 +5,7 @@ runs it on a GPU of any vendor, or on a CPU driver.
 """
 
 import difflib as _difflib
+import importlib as _importlib
 from typing import Any as _Any
 
 from numpy import (
@@ -70,6 +71,7 @@ from vkamp.lang.access import (
 )
 from vkamp.lang.arrays import array
 from vkamp.lang.completion import completion_future
+from vkamp.lang.container import set_product as _set_product
 from vkamp.lang.device import (
     add_carry,
     all_memory_fence,
@@ -294,6 +296,8 @@ __all__ = [
 
 _accelerators.register_engine(_dispatch.ReferenceEngine())
 set_inspector(_dispatch.inspect_kernel)
+# Loaded when it is needed.
+_set_product(lambda a, b: _importlib.import_module("vkamp.linalg").matmul(a, b))
 _set_reporter(_TerminalStatus(_current_activity))
 
 

@@ -27,6 +27,7 @@ PAGES = (
     "notebooks.md",
     "random-numbers.md",
     "fourier-transforms.md",
+    "linear-algebra.md",
     "reference-accelerator.md",
     "algorithms.md",
     "subgroups.md",

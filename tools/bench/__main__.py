@@ -18,6 +18,7 @@ from typing import Any
 import vkamp as amp
 from tools.bench import (
     algorithms,
+    blas,
     capturing,
     checking,
     collective_forms,
@@ -58,6 +59,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Measurement]]] = {
         collective_forms,
         algorithms,
         random_numbers,
+        blas,
         capturing,
         moving,
         overlap,

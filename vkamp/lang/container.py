@@ -3,6 +3,7 @@ writes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -101,6 +102,16 @@ def _refuse_subscript(part: object, what: object) -> NoReturn:
     )
 
 
+#: The product of two matrices (``vkamp.linalg.matmul``), which a library computes.
+_product: Callable[[Any, Any], Any] | None = None
+
+
+def set_product(product: Callable[[Any, Any], Any]) -> None:
+    """Sets what ``a @ b`` of containers calls."""
+    global _product
+    _product = product
+
+
 #: Attributes that have other names here than in numpy and similar libraries.
 _OF_NUMPY = {"shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "numpy": "np.asarray(...)"}
 
@@ -140,6 +151,22 @@ class Container:
                 f"`{op}` does not work on a whole {what} ({left} {op} {right}): use np.asarray(...) to compute on "
                 "the host, or write a kernel for one element"
             )
+
+    def __matmul__(self, other: Any) -> Any:
+        """The matrix product, ``vkamp.linalg.matmul``."""
+        if _product is None or not isinstance(other, (Container, np.ndarray)):
+            return _refusing("@", is_reflected=False)(self, other)
+        return _product(self, other)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Functions of numpy compute with the elements on the host; only the product of matrices is that of
+        ``vkamp.linalg``, so that ``a @ b`` does the same whichever of the two is a container."""
+        if any(isinstance(each, Container) for each in options.get("out", ())):
+            return NotImplemented
+        if ufunc is np.matmul and method == "__call__" and not options and _product is not None:
+            return _product(*inputs)
+        given = [np.asarray(each) if isinstance(each, Container) else each for each in inputs]
+        return getattr(ufunc, method)(*given, **options)
 
     # -- properties --------------------------------------------------------------------------------
 
@@ -268,7 +295,7 @@ def convert_array(values: NDArray[Any], dtype: Any, copy: bool | None, what: str
 
 #: Operators that numpy's arrays have; `==` and `!=` compare containers by identity.
 _OPERATORS = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
     "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
 }  # fmt: skip
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -283,5 +310,5 @@ def _refusing(op: str, *, is_reflected: bool) -> Any:
 
 for _name, _op in {**_OPERATORS, **_COMPARISONS}.items():
     setattr(Container, f"__{_name}__", _refusing(_op, is_reflected=False))
-for _name, _op in _OPERATORS.items():
+for _name, _op in {**_OPERATORS, "matmul": "@"}.items():
     setattr(Container, f"__r{_name}__", _refusing(_op, is_reflected=True))

@@ -1,0 +1,1 @@
+"""Basic linear algebra subprograms on any device."""

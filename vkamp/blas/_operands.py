@@ -1,0 +1,160 @@
+"""Matrices as the kernels of products read them: rows without gaps, four elements at a time.
+
+A matrix that is stored otherwise (with strides, transposed, of a narrow type, with rows whose length is no multiple of
+four) is packed first: copied in that form, with zeros behind its rows.  A copy takes n^2 steps, the product n^3
+(K. Goto and R. van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008).
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+
+#: The types of elements of the arguments, and those that kernels compute with.
+_COMPUTED = {np.dtype(name): np.dtype(np.int32) for name in ("int8", "uint8", "int16", "uint16")} | {
+    np.dtype(np.float16): np.dtype(np.float32)
+}
+
+
+class Matrix(NamedTuple):
+    """A container of rank 3 as a batch of matrices; ``turned``: transposed; ``conjugate``: with conjugate elements.
+
+    A batch of one matrix stands for as many as the other operand has.
+    """
+
+    values: Any
+    turned: bool = False
+    conjugate: bool = False
+
+    @property
+    def size(self) -> int:
+        """The matrices of the batch."""
+        return int(self.values.extent[0])
+
+    @property
+    def rows(self) -> int:
+        """The rows of each matrix."""
+        return int(self.values.extent[2 if self.turned else 1])
+
+    @property
+    def columns(self) -> int:
+        """The columns of each matrix."""
+        return int(self.values.extent[1 if self.turned else 2])
+
+    @property
+    def transposed(self) -> Matrix:
+        """Its transpose."""
+        return Matrix(self.values, not self.turned, self.conjugate)
+
+
+class Packed(NamedTuple):
+    """A batch of matrices whose rows are ``quads`` groups of four elements, in ``values`` of rank 1.
+
+    ``step``: from one matrix to the next, in groups; 0 if all are the same one.
+    """
+
+    values: Any
+    rows: int
+    quads: int
+    step: int
+
+
+class Factors(NamedTuple):
+    """The numbers of ``alpha * x + beta * c``."""
+
+    alpha: Any
+    beta: Any
+
+
+def container(a: Any) -> Any:
+    """An input as a container; numpy arrays and what has memory by a protocol are not copied.
+
+    TypeError for anything else.
+    """
+    if isinstance(a, (amp.array, amp.array_view)):
+        return a
+    if isinstance(a, np.ndarray) and a.dtype == np.bool_:
+        raise TypeError("products of bool are not supported: use .astype(np.int32)")
+    found = lazy.of(a)
+    if not isinstance(found, lazy.Elements):
+        raise TypeError(f"a product takes containers and numpy arrays, not {type(a).__name__}")
+    return found.values
+
+
+def in_batch(a: Any) -> Any:
+    """A container with its dimensions before the last two as one, copied if the strides do not allow that."""
+    shape = tuple(a.extent)
+    if len(shape) == 3:
+        return a
+    wanted = (math.prod(shape[:-2]), *shape[-2:])
+    try:
+        return a.reshape(*wanted)
+    except amp.AmpError:
+        return amp.array(a).reshape(*wanted)
+
+
+def matrix_of(a: Any, turned: bool = False, conjugate: bool = False) -> Matrix:
+    """A container of two or more dimensions as a batch of matrices."""
+    return Matrix(in_batch(a), turned, conjugate and a.dtype.kind == "c")
+
+
+def computed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which products of a type are computed: float16 in float32, small integers in int32."""
+    if lazy.is_float_of_memory(dtype):
+        return np.dtype(np.float32)
+    return _COMPUTED.get(dtype, dtype)
+
+
+@amp.kernel
+def pack(idx, source, out, rows, columns, *, turned: amp.constant, conjugate: amp.constant):
+    """Four neighbouring elements of a packed matrix; zeros behind its rows and columns."""
+    kind = type(out[0, 0, 0])
+    batch = idx[0]
+    row = idx[1]
+    for j in amp.static_range(4):
+        column = 4 * idx[2] + j
+        x = kind(0)
+        if row < rows and column < columns:
+            if turned:
+                x = kind(source[batch, column, row])
+            else:
+                x = kind(source[batch, row, column])
+            if conjugate:
+                x = x.conjugate()
+        out[batch, row, column] = x
+
+
+def packed(view: amp.accelerator_view, a: Matrix, dtype: np.dtype[Any], least_rows: int = 1) -> Packed:
+    """A batch of matrices in the form that kernels read, in a type; with a multiple of ``least_rows`` rows."""
+    rows = -(-a.rows // least_rows) * least_rows
+    quads = -(-a.columns // 4)
+    step = rows * quads if a.size > 1 else 0
+    is_whole = rows == a.rows and 4 * quads == a.columns
+    if is_whole and not (a.turned or a.conjugate) and a.values.dtype == dtype:
+        row = in_a_row(a.values)
+        if row is not None:
+            return Packed(row, rows, quads, step)
+    out = amp.array(amp.extent(a.size, rows, 4 * quads), dtype, accelerator_view=view)
+    domain = amp.extent(a.size, rows, quads)
+    amp.parallel_for_each(
+        view, domain, pack, a.values, out, a.rows, a.columns, turned=a.turned, conjugate=a.conjugate
+    )  # fmt: skip
+    return Packed(out.reshape(-1), rows, quads, step)
+
+
+def in_a_row(values: Any) -> Any:
+    """A container with one index; None if its elements have gaps between them."""
+    try:
+        row = values.reshape(-1)
+        row.reinterpret_as(row.dtype)
+    except amp.AmpError:
+        return None
+    return row

@@ -1,0 +1,36 @@
+"""Products of batches of matrices: the form for the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import _choose
+from vkamp.algorithms._arguments import value
+from vkamp.blas import gemm_cpu, gemm_tiles
+from vkamp.blas._operands import Factors, Matrix, computed, packed
+from vkamp.blas._target import narrow, target
+
+
+def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, alpha: Any = 1, beta: Any = 0) -> None:
+    """``c = alpha * a @ b + beta * c`` for batches of matrices; ``c`` has rank 3, and is not read if beta is 0.
+
+    Each of ``a`` and ``b`` has as many matrices as ``c``, or one.
+    """
+    dtype = computed(np.result_type(a.values.dtype, b.values.dtype))
+    factors = Factors(value(alpha, dtype), value(beta, dtype))
+    if c.dtype != dtype:
+        wide = amp.array(c.extent, dtype, accelerator_view=view)
+        multiply(view, a, b, wide)
+        amp.parallel_for_each(view, c.extent, narrow, wide, c, *factors, adds=beta != 0)
+        return
+    left = packed(view, a, dtype)
+    # A's rows end with zeros up to a multiple of four; so B has as many rows.
+    right = packed(view, b, dtype, least_rows=4)
+    run = gemm_cpu.multiply if _choose.form_of(view) == "runs" else gemm_tiles.multiply
+    for start in range(0, left.quads, gemm_cpu.LONGEST):
+        ks = range(start, min(start + gemm_cpu.LONGEST, left.quads))
+        run(view, left, right, target(c, beta != 0 or start > 0), factors, ks)
+        factors = Factors(factors.alpha, value(1, dtype))

@@ -1,0 +1,169 @@
+"""Products of matrices and vectors, and of two vectors: sums along rows, and outer products."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp import tile
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import value
+from vkamp.blas._operands import Matrix, computed
+
+#: Threads for each row on GPUs.
+_THREADS = 128
+#: Fewer sums than this are divided into pieces.
+_FEW = 512
+
+
+@amp.func
+def finish(y: Any, batch: Any, row: Any, total: Any, alpha: Any, beta: Any, *, adds: amp.constant) -> Any:
+    """Stores ``alpha * total``, or ``alpha * total + beta * y``."""
+    kind = type(y[batch, row])
+    if adds:
+        y[batch, row] = kind(alpha * total + beta * type(total)(y[batch, row]))
+    else:
+        y[batch, row] = kind(alpha * total)
+
+
+@amp.func
+def element(
+    a: Any, batch: Any, row: Any, column: Any, kind: Any, *, turned: amp.constant, conjugate: amp.constant
+) -> Any:
+    """An element of a matrix in the type ``kind``."""
+    b = min(batch, a.extent[0] - 1)
+    if conjugate:
+        return kind(a[b, column, row] if turned else a[b, row, column]).conjugate()
+    return kind(a[b, column, row] if turned else a[b, row, column])
+
+
+@amp.kernel
+def dot_pieces(
+    idx, a, x, y, k, pieces, length, alpha, beta,
+    *, turned: amp.constant, conjugate: amp.constant, adds: amp.constant,
+):  # fmt: skip
+    """One piece of the sum of a row; the pieces of a row are side by side."""
+    kind = type(alpha)
+    row = idx[1] // pieces if pieces > 1 else idx[1]
+    begin = (idx[1] - row * pieces) * length
+    b = min(idx[0], x.extent[0] - 1)
+    one = kind(0)
+    two = kind(0)
+    end = min(begin + length, k)
+    for j in range(begin, end - 1, 2):
+        one += element(a, idx[0], row, j, kind, turned=turned, conjugate=conjugate) * kind(x[b, j])
+        two += element(a, idx[0], row, j + 1, kind, turned=turned, conjugate=conjugate) * kind(x[b, j + 1])
+    if (end - begin) % 2 == 1:
+        one += element(a, idx[0], row, end - 1, kind, turned=turned, conjugate=conjugate) * kind(x[b, end - 1])
+    finish(y, idx[0], idx[1], one + two, alpha, beta, adds=adds)
+
+
+@amp.kernel
+def dot_quads(idx, a, x, y, k, pieces, length, step, alpha, beta, *, adds: amp.constant):
+    """The same for rows of vectors of four without gaps; ``k`` and ``length`` count vectors."""
+    vector = type(a[0])
+    row = idx[1] // pieces if pieces > 1 else idx[1]
+    begin = (idx[1] - row * pieces) * length
+    at = idx[0] * step + row * k
+    b = min(idx[0], x.extent[0] - 1)
+    one = vector(0)
+    two = vector(0)
+    end = min(begin + length, k)
+    for j in range(begin, end - 1, 2):
+        one += a[at + j] * x[b, j]
+        two += a[at + j + 1] * x[b, j + 1]
+    if (end - begin) % 2 == 1:
+        one += a[at + end - 1] * x[b, end - 1]
+    one += two
+    finish(y, idx[0], idx[1], one.x + one.y + one.z + one.w, alpha, beta, adds=adds)
+
+
+@amp.kernel
+def dot_tiles(t_idx, a, x, y, k, alpha, beta, *, turned: amp.constant, conjugate: amp.constant, adds: amp.constant):
+    """The sum of a row by a tile."""
+    kind = type(alpha)
+    batch = t_idx.tile[0]
+    row = t_idx.tile[1]
+    b = min(batch, x.extent[0] - 1)
+    total = kind(0)
+    for j in range(t_idx.local[1], k, _THREADS):
+        total += element(a, batch, row, j, kind, turned=turned, conjugate=conjugate) * kind(x[b, j])
+    total = tile.reduce(t_idx, total, functional.plus, _THREADS)
+    if t_idx.local[1] == 0:
+        finish(y, batch, row, total, alpha, beta, adds=adds)
+
+
+@amp.kernel
+def combine(idx, parts, y, pieces, alpha, beta, *, adds: amp.constant):
+    """The sum of the pieces of a row."""
+    total = parts[idx[0], idx[1] * pieces]
+    for j in range(1, pieces):
+        total += parts[idx[0], idx[1] * pieces + j]
+    finish(y, idx[0], idx[1], total, alpha, beta, adds=adds)
+
+
+@amp.kernel
+def outer(idx, x, y, c, alpha, *, conjugate: amp.constant, adds: amp.constant):
+    """``alpha * x * y``, for each pair of elements; of the conjugates of y."""
+    kind = type(alpha)
+    factor = kind(y[min(idx[0], y.extent[0] - 1), idx[2]])
+    if conjugate:
+        factor = factor.conjugate()
+    total = alpha * kind(x[min(idx[0], x.extent[0] - 1), idx[1]]) * factor
+    if adds:
+        total += kind(c[idx])
+    c[idx] = type(c[idx])(total)
+
+
+def multiply(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, alpha: Any = 1, beta: Any = 0) -> None:
+    """``y = alpha * a @ x + beta * y`` for batches; ``x`` and ``y`` have rank 2, and ``y`` is not read if beta is 0."""
+    dtype = computed(np.result_type(a.values.dtype, x.dtype))
+    batch, rows, k = int(y.extent[0]), a.rows, a.columns
+    numbers, adds = (value(alpha, dtype), value(beta, dtype)), bool(beta != 0)
+    forms = {"turned": a.turned, "conjugate": a.conjugate, "adds": adds}
+    if _choose.form_of(view) == "tiles" and not a.turned:
+        domain = amp.extent(batch, rows * _THREADS).tile(1, _THREADS)
+        amp.parallel_for_each(view, domain, dot_tiles, a.values, x, y, k, *numbers, **forms)
+        return
+    quads = _quads(a, x, dtype)
+    length = k if quads is None else k // 4
+    split = _choose.parts(view, length, -(-_FEW // (batch * rows)))
+    target, last = y, numbers
+    if split.pieces > 1:
+        target = amp.array(amp.extent(batch, rows * split.pieces), dtype, accelerator_view=view)
+        numbers, forms["adds"] = (value(1, dtype), value(0, dtype)), False
+    threads = amp.extent(batch, rows * split.pieces)
+    if quads is None:
+        amp.parallel_for_each(view, threads, dot_pieces, a.values, x, target, k, *split, *numbers, **forms)
+    else:
+        step = rows * length if a.size > 1 else 0
+        amp.parallel_for_each(
+            view, threads, dot_quads, *quads, target, length, *split, step, *numbers, adds=forms["adds"]
+        )  # fmt: skip
+    if split.pieces > 1:
+        amp.parallel_for_each(view, amp.extent(batch, rows), combine, target, y, split.pieces, *last, adds=adds)
+
+
+def _quads(a: Matrix, x: Any, dtype: np.dtype[Any]) -> tuple[Any, Any] | None:
+    """A matrix and a vector in vectors of four; None unless both have that type, and no gaps."""
+    if a.turned or a.conjugate or a.columns % 4 or a.values.dtype != dtype or x.dtype != dtype:
+        return None
+    try:
+        rows, row = lazy.quads_of(a.values.reshape(-1)), lazy.quads_of(x.reshape(-1))
+    except amp.AmpError:
+        return None
+    return None if rows is None or row is None else (rows, row.reshape(x.extent[0], a.columns // 4))
+
+
+def multiply_outer(
+    view: amp.accelerator_view, x: Any, y: Any, c: Any, alpha: Any = 1, *, conjugate: bool = False, adds: bool = False
+) -> None:
+    """``c = alpha * x * y`` for each pair of elements; ``adds``: to what is there.  ``x`` and ``y`` have rank 2."""
+    dtype = computed(np.result_type(x.dtype, y.dtype))
+    conjugate = conjugate and y.dtype.kind == "c"
+    amp.parallel_for_each(view, c.extent, outer, x, y, c, value(alpha, dtype), conjugate=conjugate, adds=adds)

@@ -1,0 +1,126 @@
+"""Matrix products on CPU drivers and the reference accelerator: neither barriers nor ``tile_static`` memory.
+
+There, each lane of a subgroup that loads an element costs as much as ten multiplications, so the lanes of a subgroup
+load different rows of A, and pass them on: lane i multiplies the row of lane ``i ^ r`` in step r.
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.blas._operands import Factors, Packed
+
+#: lavapipe ends an invocation's loops after 65,535 iterations.
+LONGEST = 49_152
+#: Elements of each thread of the plain form: rows, and columns.
+_ROWS, _COLUMNS = 4, 4
+
+
+@amp.kernel
+def rotated(
+    t_idx, a, b, out, m, quads, first, end, depth, step_a, step_b, alpha, beta,
+    *, lanes: amp.constant, chunks: amp.constant,
+):  # fmt: skip
+    """``lanes * chunks`` rows of four columns for each thread, of vectors of four; a tile's rows are subgroups."""
+    vector = type(b[0])
+    lane = amp.subgroup.lane()
+    batch = t_idx.global_[0]
+    top = t_idx.global_[1] * (lanes * chunks)
+    column = t_idx.global_[2]
+    sums = amp.private(lanes * chunks, vector)
+    left = amp.private(chunks, vector)
+    at_a = amp.private(chunks, amp.int32)
+    for i in amp.static_range(lanes * chunks):
+        sums[i] = vector(0)
+    for q in amp.static_range(chunks):
+        # Rows behind the last one are computed, and not stored.
+        at_a[q] = batch * step_a + min(top + q * lanes + lane, m - 1) * depth
+    at_b = batch * step_b + 4 * first * quads + min(column, quads - 1)
+    for k in range(first, end):
+        for q in amp.static_range(chunks):
+            left[q] = a[at_a[q] + k]
+        b0 = b[at_b]
+        b1 = b[at_b + quads]
+        b2 = b[at_b + 2 * quads]
+        b3 = b[at_b + 3 * quads]
+        at_b += 4 * quads
+        for q in amp.static_range(chunks):
+            for r in amp.static_range(lanes):
+                x = left[q] if r == 0 else amp.subgroup.shuffle_xor(left[q], r)
+                sums[q * lanes + r] += x.x * b0
+                sums[q * lanes + r] += x.y * b1
+                sums[q * lanes + r] += x.z * b2
+                sums[q * lanes + r] += x.w * b3
+    if column < quads:
+        for q in amp.static_range(chunks):
+            for r in amp.static_range(lanes):
+                row = top + q * lanes + (lane ^ r)
+                if row < m:
+                    s = sums[q * lanes + r]
+                    out.store_four(alpha, beta, batch, row, column, s.x, s.y, s.z, s.w)
+
+
+@amp.kernel
+def plain(idx, a, b, out, m, quads, first, end, depth, step_a, step_b, alpha, beta):
+    """Four rows of four columns for each thread, of elements of any type."""
+    kind = type(b.value(0))
+    batch = idx[0]
+    column = idx[2]
+    sums = amp.private((_ROWS, _COLUMNS), kind)
+    at_a = amp.private(_ROWS, amp.int32)
+    for i in amp.static_range(_ROWS):
+        at_a[i] = batch * step_a + min(_ROWS * idx[1] + i, m - 1) * depth
+        for j in amp.static_range(_COLUMNS):
+            sums[i, j] = kind(0)
+    at_b = batch * step_b + 4 * first * quads + column
+    for k in range(4 * first, 4 * end):
+        b0, b1, b2, b3 = b.four(at_b)
+        at_b += quads
+        for i in amp.static_range(_ROWS):
+            x = a.value(4 * at_a[i] + k)
+            sums[i, 0] += x * b0
+            sums[i, 1] += x * b1
+            sums[i, 2] += x * b2
+            sums[i, 3] += x * b3
+    for i in amp.static_range(_ROWS):
+        row = _ROWS * idx[1] + i
+        if row < m:
+            out.store_four(alpha, beta, batch, row, column, sums[i, 0], sums[i, 1], sums[i, 2], sums[i, 3])
+
+
+def multiply(view: amp.accelerator_view, a: Packed, b: Packed, out: Any, factors: Factors, ks: range) -> None:
+    """One launch: the product over the quads ``ks`` of A's rows; ``out`` takes its elements."""
+    batch, rows = int(out.values.extent[0]), int(out.values.extent[1])
+    numbers = (rows, b.quads, ks.start, ks.stop, a.quads, a.step, b.step, *factors)
+    lanes = lanes_of(view)
+    quads = lazy.quads_of(a.values), lazy.quads_of(b.values)
+    if lanes is None or quads[0] is None or quads[1] is None:
+        domain = amp.extent(batch, -(-rows // _ROWS), b.quads)
+        sources = lazy.of(a.values).flat(), lazy.of(b.values).flat()
+        amp.parallel_for_each(view, domain, plain, *sources, out, *numbers)
+        return
+    chunks, high = chunks_of(lanes, rows)
+    threads = amp.extent(batch, -(-rows // (lanes * chunks)), b.quads).tile(1, high, lanes).pad()
+    amp.parallel_for_each(view, threads, rotated, *quads, out, *numbers, lanes=lanes, chunks=chunks)
+
+
+def lanes_of(view: amp.accelerator_view) -> int | None:
+    """The lanes of a subgroup, if they can pass on what they have, and are few."""
+    limits = view.accelerator.limits
+    if limits is None or "shuffle" not in limits.subgroup_operations:
+        return None
+    return limits.subgroup_size if limits.subgroup_size in (4, 8, 16) else None
+
+
+def chunks_of(lanes: int, rows: int) -> tuple[int, int]:
+    """The rows of a thread, in subgroups, and the subgroups of a tile."""
+    most = {4: 2, 8: 4, 16: 2}[lanes]
+    chunks = 1
+    while chunks < most and lanes * chunks < rows:
+        chunks *= 2
+    return chunks, 4 if lanes == 4 and rows > 4 * lanes else 1
