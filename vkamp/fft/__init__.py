@@ -5,8 +5,10 @@ arrays on the device, and nothing waits for them.  Any length is possible, along
 """
 
 from vkamp.fft.helper import fftfreq, fftshift, ifftshift, rfftfreq
+from vkamp.fft.several_axes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 from vkamp.fft.transforms import fft, hfft, ifft, ihfft, irfft, rfft
 
 __all__ = [
-    "fft", "fftfreq", "fftshift", "hfft", "ifft", "ifftshift", "ihfft", "irfft", "rfft", "rfftfreq",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip

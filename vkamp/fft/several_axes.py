@@ -1,0 +1,172 @@
+"""Transforms along several axes, with numpy's names, arguments and normalizations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.algorithms.transform import copy
+from vkamp.fft._arguments import axis_of, length_of, transform
+from vkamp.fft.axes import Kind, transform_axes
+
+_Ints = Sequence[int] | None
+
+
+def _steps(a: Any, s: _Ints, axes: _Ints, kind: Kind) -> list[tuple[int, int]]:
+    """Axes and lengths in numpy's order; ValueError if there are not as many of both."""
+    shape = tuple(lazy.of(a).extent)
+    if axes is None:
+        axes = range(len(shape)) if s is None else range(-len(s), 0)
+    places = [axis_of(len(shape), int(axis)) for axis in axes]
+    if s is None:
+        lengths = [shape[axis] for axis in places]
+        if kind == "real" and lengths:
+            lengths[-1] = 2 * (lengths[-1] - 1)
+    else:
+        lengths = list(s)
+    if len(lengths) != len(places):
+        raise ValueError("Shape and axes have different lengths.")
+    if not places and kind != "complex":
+        raise ValueError("at least 1 axis must be transformed")
+    steps = [(axis, length_of(n)) for axis, n in zip(places, lengths, strict=True)]
+    if kind == "complex":
+        return steps[::-1]
+    return [steps[-1], *steps[:-1]] if kind == "half" else steps
+
+
+def _several(
+    a: Any, s: _Ints, axes: _Ints, norm: str | None, out: Any, accelerator_view: Any,
+    kind: Kind, *, inverse: bool = False,
+) -> Any:  # fmt: skip
+    steps = _steps(a, s, axes, kind)
+    if not steps:
+        return copy(a, out=out, accelerator_view=accelerator_view)
+    return transform_axes(a, steps, norm, out, accelerator_view, kind, inverse=inverse)
+
+
+@transform
+def fft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The discrete Fourier transform along two axes (numpy: ``fft.fft2``).
+
+    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes, in reverse order.
+    ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    """
+    return _several(a, s, axes, norm, out, accelerator_view, "complex")
+
+
+@transform
+def ifft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The inverse of :func:`fft2` (numpy: ``fft.ifft2``)."""
+    return _several(a, s, axes, norm, out, accelerator_view, "complex", inverse=True)
+
+
+@transform
+def rfft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The first half, along the last of the axes, of the transform of real numbers (numpy: ``fft.rfft2``)."""
+    return _several(a, s, axes, norm, out, accelerator_view, "half")
+
+
+@transform
+def irfft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = (-2, -1),
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The inverse of :func:`rfft2` (numpy: ``fft.irfft2``): real numbers.
+
+    ``s``: the lengths of the result, the last one by default ``2 * (m - 1)`` for ``m`` given.
+    """
+    return _several(a, s, axes, norm, out, accelerator_view, "real", inverse=True)
+
+
+@transform
+def fftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The discrete Fourier transform along some axes, or all (numpy: ``fft.fftn``).
+
+    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes, in reverse order.
+    ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    """
+    return _several(a, s, axes, norm, out, accelerator_view, "complex")
+
+
+@transform
+def ifftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The inverse of :func:`fftn` (numpy: ``fft.ifftn``)."""
+    return _several(a, s, axes, norm, out, accelerator_view, "complex", inverse=True)
+
+
+@transform
+def rfftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The first half, along the last of the axes, of the transform of real numbers (numpy: ``fft.rfftn``)."""
+    return _several(a, s, axes, norm, out, accelerator_view, "half")
+
+
+@transform
+def irfftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The inverse of :func:`rfftn` (numpy: ``fft.irfftn``): real numbers.
+
+    ``s``: the lengths of the result, the last one by default ``2 * (m - 1)`` for ``m`` given.
+    """
+    return _several(a, s, axes, norm, out, accelerator_view, "real", inverse=True)
