@@ -26,6 +26,7 @@ MIDDLE = {
     "errors",
     "artifacts",
     "cache",
+    "prebuilt",
     "ir",
     "findings",
     "edit",
@@ -45,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": {"messages"},
     "artifacts": {"errors"},
     "cache": {"errors"},
+    "prebuilt": {"errors", "cache"},
     "ir": {"errors", "artifacts"},
     "display": {"errors"},
     "progress": set(),
@@ -59,7 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "legalize": {"errors", "ir", "artifacts"},
     "emit": {"errors", "ir", "artifacts"},
     "sim": {"errors", "ir", "findings", "artifacts", "progress"},
-    "spirv": {"errors", "artifacts", "cache", "progress"},
+    "spirv": {"errors", "artifacts", "cache", "prebuilt", "progress"},
     "run": {"errors", "tracebacks", "artifacts", "cache", "lang", "progress"},
     "profiling": {"errors", "tracebacks", "display", "run"},
     "pipeline": MIDDLE | {"progress"},
@@ -91,7 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 ONLY_ROOMS_WITH_VULKAN = {"run"}
 ONLY_ROOMS_WITH_PROCESSES = {"spirv", "cli"}
-ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "spirv", "profiling", "cli", "testing"}
+ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "prebuilt", "spirv", "profiling", "cli", "testing"}
 ROOMS_WITH_COMPUTED_IMPORTS = {PUBLIC, "cli", "testing"}
 
 STARTS_PROCESSES = re.compile(

@@ -145,6 +145,8 @@ from vkamp.lang.vectors import (
     uint_4,
 )
 from vkamp.lang.views import array_view
+from vkamp.prebuilt import VERSION as _VERSION
+from vkamp.prebuilt import use_artifacts
 from vkamp.profiling import Profile, profile
 from vkamp.progress import current as _current_activity
 from vkamp.progress import set_reporter as _set_reporter
@@ -158,7 +160,7 @@ from vkamp.run.accelerators import (
 )
 from vkamp.tracebacks import entry_point as _entry_point
 
-__version__ = "0.1.0"
+__version__ = _VERSION
 
 __all__ = [
     "AcceleratorRemovedError",
@@ -291,6 +293,7 @@ __all__ = [
     "uint_3",
     "uint_4",
     "uniform",
+    "use_artifacts",
     "use_shaders",
 ]
 

@@ -18,6 +18,7 @@ _SHELLS = ("bash", "zsh", "fish")
 
 #: The modules of the commands, imported on first use: some need the whole compiler.
 _COMMANDS = {
+    "build": "building",
     "cache": "caching",
     "check": "programs",
     "doctor": "doctor",

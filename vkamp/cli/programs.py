@@ -76,7 +76,7 @@ def run(
         override_files.export_launches(target, "loops" if lowering == "loops" else "threads")
     times = _Times(default) if profile else None
     try:
-        return _run(file, arguments)
+        return run_script(file, arguments)
     finally:
         OUT.file.flush()
         if times is not None:
@@ -97,7 +97,7 @@ def _note_own_options(file: Path, arguments: tuple[str, ...]) -> None:
             return
 
 
-def _run(file: Path, arguments: tuple[str, ...]) -> int:
+def run_script(file: Path, arguments: tuple[str, ...]) -> int:
     """Runs a script as Python does; returns the exit status."""
     before = sys.argv[:], sys.path[:]
     sys.argv = [str(file), *arguments]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import hashlib
 import math
 import sys
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from vkamp.front.operators import is_plain
 from vkamp.front.signature import is_numpy_number
-from vkamp.front.source import LAMBDA, digest_of_code, source_of_code
+from vkamp.front.source import LAMBDA, CodeKey, digest_of_code, source_of_code
 from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.structs import struct_fields
@@ -83,15 +88,66 @@ def namespace_of(value: Any) -> Any:
     return value.function if isinstance(value, DeviceFunction) else value
 
 
+#: Whether functions are described by their code, which is the same on another machine, or by their files.
+_BY_CODE: ContextVar[bool] = ContextVar("_BY_CODE", default=False)
+
+
+@contextmanager
+def by_code() -> Iterator[None]:
+    """Within it functions are described by their code: for kernels that are compiled ahead."""
+    token = _BY_CODE.set(True)
+    try:
+        yield
+    finally:
+        _BY_CODE.reset(token)
+
+
 def describe_code(function: FunctionType) -> str | None:
-    """The source of a function: where it stands, and the file around it."""
+    """The source of a function: where it stands, and the file around it; or its code."""
     code = function.__code__
+    if _BY_CODE.get():
+        return f"{function.__qualname__} {hash_of_code(code)} {_annotations(function)}"
     digest = digest_of_code(code)
     if digest is None:
         return None
     # Several lambdas may begin in one line.
     column = source_of_code(code).definition.column if code.co_name == LAMBDA else ""
     return f"{code.co_filename}:{code.co_firstlineno} {column} {function.__qualname__} {digest}"
+
+
+def hash_of_code(code: CodeType) -> str:
+    """A hash of a function's code with the lines that it stands in, and without the file."""
+    return _hash_of(CodeKey(code))
+
+
+@functools.lru_cache(maxsize=1024)
+def _hash_of(key: CodeKey) -> str:
+    code = key.code
+    parts: list[Any] = [code.co_code, code.co_name, code.co_firstlineno, code.co_linetable, code.co_flags]
+    parts += [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount]
+    parts += [code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, _constants(code)]
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _constants(code: CodeType) -> list[Any]:
+    found: list[Any] = []
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            each = hash_of_code(each)
+        elif isinstance(each, frozenset):
+            each = sorted(map(repr, each))  # its own order differs between processes
+        found.append(each)
+    return found
+
+
+def _annotations(function: FunctionType) -> list[tuple[str, str]]:
+    """What a function's parameters are annotated with, which may decide what they are."""
+    found = []
+    for name, value in function.__annotations__.items():
+        is_class = isinstance(value, type)
+        words = f"{value.__module__}.{value.__qualname__}" if is_class else describe(value) or repr(value)
+        found.append((name, words))
+    return found
 
 
 def _function(value: DeviceFunction[..., Any] | FunctionType) -> str | None:

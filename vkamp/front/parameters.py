@@ -6,12 +6,13 @@ C++ AMP's model: docs/conformance.md, section 9.
 from __future__ import annotations
 
 import ast
+import inspect
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from vkamp.errors import Span, diagnostic
-from vkamp.front.source import CodeKey, Source, source_of
+from vkamp.front.source import LAMBDA, CodeKey, Source, source_of
 from vkamp.lang.device import constant
 
 
@@ -56,30 +57,39 @@ def parameters_of(function: FunctionType, *, is_method: bool = False) -> Paramet
 
 
 def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
-    source = source_of(function)
-    if source.is_lambda:
+    """From the function's code: the source is looked at where there is an error to show."""
+    code = function.__code__
+    if code.co_name == LAMBDA:
         help_text = "define it with `def` and @amp.kernel"
-        raise diagnostic("VKA107", head_of(source), what="a lambda", advice=help_text)
-    arguments = source.node.args
-    if arguments.kwarg is not None:
-        raise diagnostic("VKA106", source.span(arguments.kwarg), name=source.name, param=arguments.kwarg.arg)
-    positional = [*arguments.posonlyargs, *arguments.args]
-    if len(positional) < 1 + is_method:
+        raise diagnostic("VKA107", head_of(source_of(function)), what="a lambda", advice=help_text)
+    names, count = code.co_varnames, code.co_argcount
+    constants = names[count : count + code.co_kwonlyargcount]
+    rest = names[count + len(constants)] if code.co_flags & inspect.CO_VARARGS else None
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        name = names[count + len(constants) + (rest is not None)]
+        source = source_of(function)
+        raise diagnostic("VKA106", _span_of(source, name), name=source.name, param=name)
+    if count < 1 + is_method:
         parameters, which = ("self, idx", "second") if is_method else ("idx", "first")
+        source = source_of(function)
         raise diagnostic("VKA115", head_of(source), name=source.name, parameters=parameters, which=which)
-    owner = positional.pop(0).arg if is_method else None
-    for arg in arguments.kwonlyargs:
-        if not _is_constant(function, arg):
-            raise diagnostic("VKA116", source.span(arg), name=arg.arg)
-    rest = None if arguments.vararg is None else arguments.vararg.arg
-    return Parameters(tuple(a.arg for a in positional[1:]), tuple(a.arg for a in arguments.kwonlyargs), owner, rest)
+    for name in constants:
+        if not _is_constant(function, name):
+            raise diagnostic("VKA116", _span_of(source_of(function), name), name=name)
+    return Parameters(names[1 + is_method : count], constants, names[0] if is_method else None, rest)
 
 
-def _is_constant(function: FunctionType, arg: ast.arg) -> bool:
+def _is_constant(function: FunctionType, name: str) -> bool:
     """Whether a parameter is annotated as a constant, also where annotations are not evaluated."""
-    if function.__annotations__.get(arg.arg) is constant:
-        return True
-    return arg.annotation is not None and ast.unparse(arg.annotation).strip("'\"").split(".")[-1] == "constant"
+    annotation = function.__annotations__.get(name)
+    return annotation is constant or (
+        isinstance(annotation, str) and annotation.strip("'\"").split(".")[-1] == "constant"
+    )
+
+
+def _span_of(source: Source, name: str) -> Span:
+    """Where a parameter is."""
+    return next(source.span(n) for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == name)
 
 
 def head_of(source: Source) -> Span:

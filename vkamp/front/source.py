@@ -8,6 +8,7 @@ import inspect
 import linecache
 import os
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -61,6 +62,29 @@ class Source:
             self.name,
             caller,
         )
+
+
+def _nowhere(code: CodeType) -> str | None:
+    return None
+
+
+#: Gives the text of the file of a function's code, where the file itself is not there.
+_supplier: Callable[[CodeType], str | None] = _nowhere
+
+
+def supply_sources(supplier: Callable[[CodeType], str | None]) -> None:
+    """Asks ``supplier`` for the texts of files that are not there."""
+    global _supplier
+    _supplier = supplier
+
+
+def _supply(code: CodeType) -> None:
+    """Puts the text of a file that is not there where Python looks for it, for errors, too."""
+    if not linecache.getlines(code.co_filename):
+        text = _supplier(code)
+        if text is not None:
+            # Without a time of change it stays.
+            linecache.cache[code.co_filename] = len(text), None, text.splitlines(keepends=True), code.co_filename
 
 
 def source_of(function: FunctionType) -> Source:
@@ -119,6 +143,7 @@ def _digest(file: str) -> str | None:
 def _source_of(key: CodeKey) -> Source:
     code = key.code
     _digest_of(key)
+    _supply(code)
     if code.co_name == LAMBDA:
         return _source_of_lambda(code)
     try:

@@ -7,14 +7,16 @@ all kept on disk (:mod:`vkamp.pipeline.kernel_cache`) starts without it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from vkamp import prebuilt
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder
-from vkamp.errors import CompileTimeWarning
+from vkamp.errors import AmpError, CompileError, CompileTimeWarning
 from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.functors import is_functor, members_of
@@ -78,12 +80,58 @@ def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool)
 
 
 def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> Compiled:
-    place = kernel_cache.place_of(request) if keep else None
-    found = kernel_cache.kernel(place, request, captured) if place is not None else None
+    artifacts = prebuilt.active() if keep else None
+    if artifacts is not None:
+        store = kernel_cache.Store(artifacts)
+        with store.described():
+            found = _kept(request, captured, store)
+            if found is not None:
+                return found
+            if artifacts.recording:
+                return _record(request, captured, store, artifacts)
+        artifacts.not_found[request.function.__name__] = kernel_cache.signature_text(request)
+    store = kernel_cache.Store()
+    place = kernel_cache.place_of(request, store) if keep else None
+    found = kernel_cache.kernel(place, request, captured, store) if place is not None else None
     if found is not None:
         return found
+    with _explained(request.function.__name__):
+        compiled: Compiled = compiler_module().compile_kernel(request, captured)
+    return compiled if place is None else kernel_cache.keep_kernel(place, request, captured, compiled, store)
+
+
+def _kept(request: Request, captured: Mapping[str, Any], store: kernel_cache.Store) -> Compiled | None:
+    place = kernel_cache.place_of(request, store)
+    return None if place is None else kernel_cache.kernel(place, request, captured, store)
+
+
+def _record(
+    request: Request, captured: Mapping[str, Any], store: kernel_cache.Store, artifacts: prebuilt.Artifacts
+) -> Compiled:
+    """Compiles a kernel and keeps it in the artifacts; notes why that cannot be."""
     compiled: Compiled = compiler_module().compile_kernel(request, captured)
-    return compiled if place is None else kernel_cache.keep_kernel(place, request, captured, compiled)
+    place = kernel_cache.place_of(request, store)
+    if place is not None:
+        compiled = kernel_cache.keep_kernel(place, request, captured, compiled, store)
+    if compiled.key is None:
+        artifacts.not_kept[compiled.name] = (
+            "the compiler warned of it"
+            if compiled.warned
+            else "it is a method of an object, or uses objects that only this process has"
+        )
+    return compiled
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Where a kernel has no source and the artifacts have no such kernel, the error says so."""
+    artifacts = prebuilt.active()
+    try:
+        yield
+    except CompileError as error:
+        if artifacts is None or error.error_code != "VKA102":
+            raise
+        raise AmpError(f"{artifacts.missing(name)}; its source, to compile it, is not available either") from error
 
 
 def executable(compiled: Compiled, target: Target) -> Executable:
@@ -93,7 +141,7 @@ def executable(compiled: Compiled, target: Target) -> Executable:
     """
     found = kernel_cache.program(compiled, target)
     if found is None:
-        with recorded() as failures:
+        with recorded() as failures, _explained(compiled.name):
             found = compiler_module().executable(compiled.kernel, target)
         if not failures:
             # What was made without a pass is made again, and warned of again.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vkamp import spirv
 from vkamp.artifacts import Accesses, ContainerAccess, Quirk
+from vkamp.cache import DiskCache
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
 from vkamp.ir.passes import failure
@@ -51,8 +52,9 @@ class Compiled:
     declared: Mapping[str, str] = field(default_factory=dict)
     #: Whether there was something to warn of.
     warned: bool = False
-    #: What its programs are kept under; ``None`` if they are not.
+    #: What its programs are kept under, and in which cache; ``None`` if they are not.
     key: str | None = None
+    cache: DiskCache | None = field(default=None, repr=False, compare=False)
 
     @property
     def kernel(self) -> Kernel:

@@ -6,7 +6,8 @@ of objects and structs.  A kernel that uses anything else, or that was warned of
 
 Three entries: for a request the names that the compiler looked up (for a request and a device, if the kernel asks for
 traits of it); for what these mean, the facts of the kernel; for a kind of device as well, the program.  The folder is
-``kernels`` beside the SPIR-V's.
+``kernels`` beside the SPIR-V's.  What ``vkamp build`` compiles ahead is kept the same way in a folder of its own
+(:mod:`vkamp.prebuilt`), where functions are known by their code.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import dataclasses
 import functools
 import hashlib
 import json
+import linecache
 import os
 import platform
 import weakref
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from inspect import getattr_static
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -26,12 +29,21 @@ from typing import Any
 
 import numpy as np
 
+from vkamp import prebuilt
 from vkamp.artifacts import Binding, ContainerAccess, Executable, Pieces, PushWord, Shader, Target
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
 from vkamp.front.guards import Guard, Place, guard_of
-from vkamp.front.identity import classes_of_struct, describe, describe_class, describe_code, namespace_of
+from vkamp.front.identity import (
+    by_code,
+    classes_of_struct,
+    describe,
+    describe_class,
+    describe_code,
+    hash_of_code,
+    namespace_of,
+)
 from vkamp.front.signature import (
     ARG_TYPES,
     ConstantType,
@@ -44,10 +56,11 @@ from vkamp.front.signature import (
     is_trait,
     read_name,
 )
-from vkamp.front.source import is_unchanged
+from vkamp.front.source import digest_of_code, is_unchanged, supply_sources
 from vkamp.ir.types import Array, Struct
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.loading import compiler_module
+from vkamp.prebuilt import Artifacts
 
 #: A name that was looked up: where (the kind of a guard's place), of which one before it, and the name.
 _Name = tuple[str, int, str]
@@ -55,8 +68,20 @@ _Name = tuple[str, int, str]
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def _cache() -> DiskCache:
-    return default_cache("kernels")
+class Store:
+    """Where kernels are kept: in the user's cache, or in a folder of artifacts."""
+
+    def __init__(self, artifacts: Artifacts | None = None) -> None:
+        self.artifacts = artifacts
+        self.cache = default_cache("kernels") if artifacts is None else artifacts.kernels
+
+    def compiler(self) -> str | None:
+        """The compiler's part of every key."""
+        return _compiler() if self.artifacts is None else "compiled ahead"
+
+    def described(self) -> AbstractContextManager[None]:
+        """How functions are described in it."""
+        return nullcontext() if self.artifacts is None else by_code()
 
 
 def _hash(*parts: Any) -> str:
@@ -83,11 +108,11 @@ def _compiler() -> str | None:
 # -- what was asked for --------------------------------------------------------------------------------------------
 
 
-def place_of(request: Request) -> str | None:
+def place_of(request: Request, store: Store) -> str | None:
     """What a request's kernel is kept under; ``None`` if it is compiled in every process."""
-    if request.owner is not None or os.environ.get("VKAMP_VERIFY") or _cache().folder is None:
+    if request.owner is not None or os.environ.get("VKAMP_VERIFY") or store.cache.folder is None:
         return None
-    compiler, code = _compiler(), describe_code(request.function)
+    compiler, code = store.compiler(), describe_code(request.function)
     args = [(name, _kind(kind)) for name, kind in request.args]
     captures = [(name, _kind(kind)) for name, kind in request.captures]
     constants = [
@@ -258,9 +283,9 @@ def rebind(compiled: Compiled, function: FunctionType) -> None:
         compiled.whole.function = weakref.ref(function)
 
 
-def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compiled | None:
+def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Store) -> Compiled | None:
     """The kernel of a request, if it is kept and its names mean the same."""
-    cache = _cache()
+    cache = store.cache
     index = _read(cache, place)
     if index is not None and index["by_target"]:
         place = _of_target(place, captured)
@@ -272,7 +297,10 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
     if guards is None or any(name not in captured for name in index["constants"]):
         return None
     constants = {name: captured[name] for name in index["constants"]}
-    key = _meaning(place, names, [guard.value for guard in guards], constants)
+    values = [guard.value for guard in guards]
+    if _has_changed(index, request, values):
+        return None
+    key = _meaning(place, names, values, constants)
     facts = None if key is None else _read(cache, key)
     if facts is None:
         return None
@@ -292,17 +320,58 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any]) -> Compile
         sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
         declared=facts["declared"],
         key=key,
+        cache=cache,
     )
 
 
-def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compiled: Compiled) -> Compiled:
+def _has_changed(index: Mapping[str, Any], request: Request, values: Iterable[Any]) -> bool:
+    """Whether a file of the functions of a kernel that was compiled ahead is there, and has another text now."""
+    if "sources" not in index:
+        return False
+    digests = map(digest_of_code, _codes(request, values))
+    return any(now is not None and now != then for then, now in zip(index["sources"], digests, strict=True))
+
+
+def text_of(code: CodeType) -> str | None:
+    """The text of the file of a function of a kernel that was compiled ahead."""
+    artifacts = prebuilt.active()
+    return None if artifacts is None else artifacts.source(hash_of_code(code))
+
+
+supply_sources(text_of)
+
+
+def signature_text(request: Request) -> str:
+    """The signature of a request, for people: ``float32[:,:], int32, tile 16x16``."""
+    words = [_short(kind) for _, kind in (*request.args, *request.captures)]
+    words += [f"{name}={value}" for name, value in request.constants if isinstance(value, (int, float))]
+    tile = f"rank {request.rank}" if request.tile is None else f"tile {'x'.join(map(str, request.tile))}"
+    return ", ".join([*words, tile])
+
+
+def _short(kind: ArgType) -> str:
+    if isinstance(kind, BufferType):
+        return f"{kind.element}[{','.join(':' * kind.rank)}]"
+    if isinstance(kind, (ScalarType, StructType, VectorType)):
+        return str(kind.type)
+    return f"{kind.kind}[{kind.rank}]" if isinstance(kind, IndexType) else type(kind).__name__
+
+
+def keep_kernel(
+    place: str, request: Request, captured: Mapping[str, Any], compiled: Compiled, store: Store
+) -> Compiled:
     """Keeps what the compiler found, where another process can; the kernel, with what its programs are kept under."""
     found = None if compiled.warned else _names(request, compiled.guards)
     if found is None:
         return compiled
     names, values = found
     by_target = any(map(is_trait, compiled.constants))
-    index = {"names": names, "constants": sorted(compiled.constants), "by_target": False}
+    index: dict[str, Any] = {"names": names, "constants": sorted(compiled.constants), "by_target": False}
+    if store.artifacts is not None:
+        index |= {"kernel": request.function.__name__, "signature": signature_text(request)}
+        index |= {"sources": [digest_of_code(code) for code in _codes(request, values)]}
+        for code in _codes(request, values):
+            store.artifacts.keep_source(hash_of_code(code), linecache.getlines(code.co_filename))
     own = _of_target(place, captured) if by_target else place
     key = _meaning(own, names, values, compiled.constants)
     if key is None or not all(map(is_unchanged, _codes(request, values))):
@@ -321,12 +390,12 @@ def keep_kernel(place: str, request: Request, captured: Mapping[str, Any], compi
         "declared": dict(compiled.declared),
         "spans": spans.rows,
     }
-    cache = _cache()
+    cache = store.cache
     _write(cache, key, facts)
     _write(cache, own, index)
     if by_target:
         _write(cache, place, {"by_target": True})
-    return dataclasses.replace(compiled, key=key)
+    return dataclasses.replace(compiled, key=key, cache=cache)
 
 
 def _codes(request: Request, values: Iterable[Any]) -> list[CodeType]:
@@ -345,7 +414,9 @@ def _program_key(key: str, target: Target) -> str:
 
 def program(compiled: Compiled, target: Target) -> Executable | None:
     """A kernel's program for a kind of device, if it is kept."""
-    data = None if compiled.key is None else _read(_cache(), _program_key(compiled.key, target))
+    if compiled.key is None or compiled.cache is None:
+        return None
+    data = _read(compiled.cache, _program_key(compiled.key, target))
     if data is None:
         return None
     spans = _Spans(data["spans"])
@@ -369,7 +440,7 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
 
 def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
     """Keeps a program, if its kernel is kept."""
-    if compiled.key is None:
+    if compiled.key is None or compiled.cache is None:
         return
     shader, spans = made.shader, _Spans()
     data = {
@@ -388,7 +459,7 @@ def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
         "driver_seconds": made.driver_seconds,
         "spans": spans.rows,
     }
-    _write(_cache(), _program_key(compiled.key, target), data)
+    _write(compiled.cache, _program_key(compiled.key, target), data)
 
 
 # -- entries -------------------------------------------------------------------------------------------------------

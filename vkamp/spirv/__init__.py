@@ -10,8 +10,10 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 
+from vkamp import prebuilt
 from vkamp.artifacts import Accesses
 from vkamp.cache import DiskCache, default_cache
+from vkamp.errors import AmpError
 from vkamp.progress import NOTHING, activity
 from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, within_limits
 from vkamp.spirv.resident import resident_of
@@ -40,10 +42,27 @@ def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited:
     Raises :class:`GlslError` if the compiler refuses the text, AmpError if there is no compiler, or if it crashes,
     hangs or gives something that is no SPIR-V.
     """
+    rewrites = "straight" * straight, f"limited {limited}" * (limited is not None)
+    artifacts = prebuilt.active()
+    if artifacts is None:
+        return _compile(glsl, name, straight, limited, rewrites)
+    # Of a shader that was compiled ahead, the compiler is not asked for.
+    key = _key(glsl, "compiled ahead", *filter(None, rewrites))
+    known = artifacts.spirv.get(key)
+    if known is None:
+        try:
+            find_compiler()
+        except AmpError as error:
+            raise AmpError(f"{artifacts.missing(name)}; and {error}") from error
+        known = _compile(glsl, name, straight, limited, rewrites)
+        artifacts.spirv.put(key, known)
+    return known
+
+
+def _compile(glsl: str, name: str, straight: bool, limited: Accesses | None, rewrites: tuple[str, str]) -> bytes:
     if not straight and limited is None:
         return compile_many([glsl], name=name)[0]
     cache = default_cache()
-    rewrites = "straight" * straight, f"limited {limited}" * (limited is not None)
     key = _key(glsl, _version(find_compiler(), cache), *filter(None, rewrites))
     known = cache.get(key)
     if known is None:
