@@ -189,6 +189,74 @@ def test_without_kompute_cpu_drivers_are_reached_directly(script):
     assert without_numbers(done.stdout) == "['cpu', 'reference', 'vulkan'] vulkan:N\n"
 
 
+def test_a_program_where_kompute_is_not_installed(script):
+    """Nothing imports kp, by default or while another engine is listed; whoever asks for it is told."""
+    done = script(
+        """
+        import importlib.abc, sys
+
+        # No folder has it, as where it is not installed.
+        finder = next(each for each in sys.meta_path if getattr(each, "__name__", "") == "PathFinder")
+        found = finder.find_spec
+        class Folders(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path=None, target=None):
+                return None if name.partition(".")[0] == "kp" else found(name, path, target)
+        sys.meta_path[sys.meta_path.index(finder)] = Folders()
+
+        import numpy as np
+        import vkamp as amp
+        from vkamp import algorithms
+
+        for device in ("swiftshader", "llvmpipe"):
+            view = amp.accelerator(device).default_view
+            a = amp.array_view(np.arange(4, dtype=np.int32))
+
+            @amp.parallel_for_each(view, a.extent)
+            def _(idx):
+                a[idx] *= 2
+
+            print(view.accelerator.engine, np.asarray(a), int(algorithms.reduce(a, accelerator_view=view)))
+        try:
+            amp.accelerator("llvmpipe", engine="kompute").default_view
+            amp.array(4, amp.int32, amp.accelerator("llvmpipe", engine="kompute").default_view)
+        except amp.AmpError as error:
+            print(error)
+        print("kp" in sys.modules)
+        """,
+        VKAMP_ENGINE=None,
+        VKAMP_ACCELERATOR=None,
+    )
+    assert done.stdout == (
+        "vulkan [0 2 4 6] 12\nvulkan [0 2 4 6] 12\n"
+        "the Python package kp (Kompute) does not load (No module named 'kp'): pip install kp, or use the other engine "
+        "(VKAMP_ENGINE=vulkan)\nFalse\n"
+    )
+
+
+def test_without_a_package_for_any_engine(script):
+    done = script(
+        """
+        import sys
+        sys.modules["kp"] = sys.modules["vulkan"] = None
+        import vkamp as amp
+
+        @amp.kernel
+        def nothing(idx):
+            pass
+
+        try:
+            amp.parallel_for_each(4, nothing)
+        except amp.UnsupportedFeatureError as error:
+            print(error)
+        amp.parallel_for_each(amp.accelerator("reference").default_view, amp.extent(4), nothing)
+        """,
+        VKAMP_ENGINE=None,
+        VKAMP_ACCELERATOR=None,
+    )
+    assert "runs no kernels, and no other was found: the Python package vulkan is missing" in done.stdout
+    assert done.stdout.endswith(": pip install vulkan\n")
+
+
 AS_A_GPU = """
     import dataclasses
     from vkamp.run import devices

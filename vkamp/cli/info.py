@@ -155,7 +155,8 @@ def info(as_json: bool) -> int:
             ("without a driver", 'accelerator("reference"), accelerator("cpu")'),
             (
                 "engines",
-                f"kompute (kp {engines['kompute'] or 'missing'}), vulkan (vulkan {engines['vulkan'] or 'missing'})",
+                f"kompute (kp {engines['kompute'] or 'is not installed; vulkan does not need it'}), "
+                f"vulkan (vulkan {engines['vulkan'] or 'missing'})",
             ),
             ("compiler", data["compiler"]),
             ("cache", data["cache"]),
