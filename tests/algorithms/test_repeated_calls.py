@@ -152,6 +152,35 @@ def test_results_are_used_again(accelerator_view, numbers):
     assert copies() == [2]
 
 
+@pytest.mark.accelerators("llvmpipe")
+@pytest.mark.parametrize("count", [3000, N])
+def test_dropped_results_need_one_copy(accelerator_view, count):
+    """Also of arrays that kernels see four elements at a time."""
+    floats = amp.array(np.random.default_rng(4).random(count, np.float32), accelerator_view=accelerator_view)
+    places = alg.argsort(floats)
+    table = amp.array(np.asarray(floats)[:2989].reshape(61, 49), accelerator_view=accelerator_view)
+    functions = [
+        lambda: alg.transform(lambda x: 2 * x, floats),
+        lambda: alg.scan(floats),
+        lambda: alg.cumulative_sum(floats),
+        lambda: alg.select(floats, lambda x: x > 0.5),
+        lambda: alg.sort(floats),
+        lambda: alg.argsort(floats),
+        lambda: alg.take(floats, places),
+        lambda: alg.flip(floats),
+        lambda: alg.transpose(table),
+        lambda: alg.sum(table, axis=0),
+        lambda: alg.histogram(floats, 10, (0.0, 1.0)),
+        lambda: alg.unique_consecutive(floats),
+        lambda: alg.argmax(floats),
+    ]
+    for function in functions:
+        call_cache.trim()
+        for _ in range(CALLS):
+            function()
+        assert copies() == [1], function.__code__.co_names
+
+
 @pytest.mark.accelerators("llvmpipe", "swiftshader")
 def test_what_holds_a_result(accelerator_view, numbers):
     """Its view, a section of its memory, a graph, and numpy's view of its host memory."""

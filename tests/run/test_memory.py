@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import vkamp.run.device
 from tests.run.conftest import ENGINES, Runner, device
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.region import ByteSet
@@ -106,6 +107,16 @@ def test_out_of_memory_says_the_sizes_and_leaves_all_usable(info, engine, expres
     assert held[0].download(MIB - 1, 1).tolist() == [3]
     del held
     assert queue.allocate(6 * MIB).nbytes == 6 * MIB
+    queue.close()
+
+
+def test_kept_memory_is_given_up_before_memory_runs_out(info, engine, expression, monkeypatch):
+    queue = engine.open(_with_heap(info, 16 * MIB))
+    kept = [queue.allocate(MIB) for _ in range(6)]
+    monkeypatch.setattr(vkamp.run.device, "on_shortage", [kept.clear])
+    factor = 2 if "mirrored=True" in expression else 1
+    assert queue.allocate(12 // factor * MIB).nbytes == 12 // factor * MIB
+    assert not kept
     queue.close()
 
 

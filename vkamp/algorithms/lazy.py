@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from vkamp.dispatch.call_cache import uncounted
 from vkamp.tracebacks import entry_point
 
 __all__ = ["Lazy", "arange", "constant", "discard", "flip", "map", "take", "zip"]
@@ -104,7 +105,7 @@ def quads_of(row: Any) -> Any:
         return known
     try:
         whole = row if row.extent[0] % 4 == 0 else amp.array_view(row, readonly=row.readonly)[: row.extent[0] // 4 * 4]
-        found = _quads[row] = whole.reinterpret_as(vector)
+        found = _quads[row] = uncounted(whole.reinterpret_as(vector))
         return found
     except amp.AmpError:
         return None

@@ -38,7 +38,9 @@ from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import extent
 from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.references import is_unused
+from vkamp.lang.views import array_view
 from vkamp.run.accelerators import accelerator_view, identity_of
+from vkamp.run.memory import on_shortage
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -48,8 +50,8 @@ _MAX_CALLS = 1024
 _MAX_COPIES = 4
 #: Launches of a call.
 _MAX_LAUNCHES = 64
-#: Bytes that remembered calls hold: a part of the device's own memory, and at least so many.
-_PART, _LEAST_BYTES = 64, 64 << 20
+#: Bytes that remembered calls hold: a part of the device's own memory, or of the host's, and at least so many.
+_PART, _PART_OF_HOST, _LEAST_BYTES = 16, 64, 64 << 20
 #: The part of these bytes that one call may hold.
 _PART_OF_CALL = 4
 
@@ -137,6 +139,9 @@ def trim() -> None:
     """Gives up all remembered calls, and the memory that they hold."""
     for key in _calls.copy():
         _calls.pop(key, None)
+
+
+on_shortage.append(trim)
 
 
 # -- keys ----------------------------------------------------------------------------------------------------------
@@ -291,7 +296,9 @@ def _make_room(newest: _Call, view: accelerator_view) -> None:
 
 
 def _most_bytes(view: accelerator_view) -> int:
-    return max((view.accelerator.dedicated_memory << 10) // _PART, _LEAST_BYTES)
+    accelerator = view.accelerator
+    part = _PART_OF_HOST if accelerator.is_emulated else _PART
+    return max((accelerator.dedicated_memory << 10) // part, _LEAST_BYTES)
 
 
 # -- copies --------------------------------------------------------------------------------------------------------
@@ -384,9 +391,22 @@ def _template(result: Any, containers: Sequence[Container], made: list[Container
             return found
 
         return make
+    if kind is np.ndarray:
+        return lambda *_: result.copy()
     if result is None or kind in NUMBERS or kind in _PLAIN or isinstance(result, np.dtype):
         return lambda *_: result
     raise AmpError(f"a call that returns {kind.__name__} is not repeated")
+
+
+def uncounted(view: array_view) -> array_view:
+    """A view that a library keeps for its next calls, made to count as no use of an array's memory.
+
+    Of host memory, whose uses are not counted, the view is as it was.
+    """
+    lease = view._lease
+    if lease.home.primary is not None:
+        view._lease, view._binding = Lease(lease.home, lease._cell), None
+    return view
 
 
 #: Memory whose contents each call leaves as they were.

@@ -16,7 +16,7 @@ from vkamp.artifacts import Executable
 from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.run.engine import DeviceInfo, Program, Statistics
 from vkamp.run.lifetime import FORKED
-from vkamp.run.memory import readable
+from vkamp.run.memory import on_shortage, readable
 from vkamp.run.module import read_module
 from vkamp.run.pool import Pool, PooledBlock, size_class
 
@@ -184,7 +184,9 @@ class BaseDevice(ABC, Generic[S]):
             self._destroy(slot)
 
     def _release_everything(self) -> None:
-        """Frees memory that only finished work and garbage cycles still reference."""
+        """Frees memory that only finished work, garbage cycles and remembered calls still reference."""
+        for give_up in on_shortage:
+            give_up()
         self.settle_queues()
         gc.collect()
         self.collect()

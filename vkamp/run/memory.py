@@ -14,6 +14,9 @@ _MARGIN = 32
 _ASK_AGAIN_AFTER = 256 << 20
 _HOST_RESERVE = 64 << 20
 
+#: Called before an allocation fails: each gives up memory that is only kept for later.
+on_shortage: list[Callable[[], None]] = []
+
 
 def readable(nbytes: int) -> str:
     """A size for people: ``"1536 bytes"``, ``"12.0 MiB"``."""
