@@ -59,7 +59,7 @@ def test_same_results(name: str, accelerator_view: amp.accelerator_view) -> None
             np.testing.assert_array_equal(one, other, err_msg=lowering)
 
 
-@pytest.mark.accelerators("drivers")
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_chosen(name: str, accelerator_view: amp.accelerator_view) -> None:
     program = PROGRAMS[name]()

@@ -54,7 +54,7 @@ def test_reasons_for_threads() -> None:
         loops(replace(kernel, subgroup_size=32), 8)
 
 
-@pytest.mark.accelerators("drivers")
+@pytest.mark.accelerators("swiftshader", "llvmpipe")
 def test_an_edited_shader(accelerator_view: amp.accelerator_view, tmp_path: Path) -> None:
     program = PROGRAMS["subgroup_scan"]()
     out = amp.array_view(np.zeros(135, np.int32))

@@ -69,10 +69,11 @@ def test_continuous_distributions(accelerator_view, name):
         assert abs(np.corrcoef(found[:-step], found[step:])[0, 1]) < 5 / math.sqrt(n)
 
 
-@pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
+@pytest.mark.accelerators("reference", "llvmpipe", "nvidia")
 @pytest.mark.parametrize("name", ["random", "standard_normal", "standard_exponential"])
 def test_doubles(accelerator, name):
-    view = amp.accelerator(accelerator).default_view
+    path = accelerator.device_path
+    view = amp.accelerator(path if path == "reference" else f"{path}@vulkan").default_view
     n = count(view)
     found = np.asarray(getattr(generator(view), name)(n, dtype=np.float64))
     assert found.dtype == np.float64

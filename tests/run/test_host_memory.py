@@ -17,6 +17,8 @@ from vkamp.run.vulkan import memory as vulkan_memory
 from vkamp.run.vulkan.engine import VulkanEngine
 from vkamp.run.work import BoundReady
 
+pytestmark = pytest.mark.accelerators("swiftshader", "llvmpipe")
+
 #: Not whole pages, and whole words.
 SHAPE = (37, 61)
 

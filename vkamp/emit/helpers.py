@@ -81,9 +81,9 @@ float floor_mod(float x, float y) {
 _FLOAT_FLOOR_DIV = """\
 // Python's //: the quotient that matches the remainder of %.
 float floor_div(float x, float y) {
+    uint sign = (floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u;
     if (y == 0.0) {
         // x / 0: infinity or NaN. Some drivers replace a constant zero over y by 0.0.
-        uint sign = (floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u;
         return uintBitsToFloat(x < 0.0 || x > 0.0 ? sign | 0x7f800000u : 0x7fc00000u);
     }
     precise float rest = fmod_c(x, y);
@@ -95,9 +95,8 @@ float floor_div(float x, float y) {
     if (quotient - whole > 0.5) {
         return whole + 1.0;
     }
-    // A zero gets the quotient's sign, which the difference may have lost.
-    bool is_negative = ((floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u) != 0u;
-    return whole == 0.0 ? (is_negative ? -0.0 : 0.0) : whole;
+    // A zero gets the quotient's sign, which the difference may have lost, and which some drivers drop.
+    return whole == 0.0 ? uintBitsToFloat(sign) : whole;
 }
 """
 _DOUBLE_FLOOR_MOD = """\
@@ -126,8 +125,8 @@ double floor_div(double x, double y) {
         return whole + 1.0lf;
     }
     // Some drivers lose the sign of a zero: it is set from the operands.
-    bool is_negative = ((unpackDouble2x32(x).y ^ unpackDouble2x32(y).y) & 0x80000000u) != 0u;
-    return whole == 0.0lf ? (is_negative ? -0.0lf : 0.0lf) : whole;
+    uint sign = (unpackDouble2x32(x).y ^ unpackDouble2x32(y).y) & 0x80000000u;
+    return whole == 0.0lf ? packDouble2x32(uvec2(0u, sign)) : whole;
 }
 """
 _INT_RANGE_NEXT = """\

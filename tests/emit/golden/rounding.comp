@@ -88,9 +88,9 @@ float fmod_c(float x, float y) {
 
 // Python's //: the quotient that matches the remainder of %.
 float floor_div(float x, float y) {
+    uint sign = (floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u;
     if (y == 0.0) {
         // x / 0: infinity or NaN. Some drivers replace a constant zero over y by 0.0.
-        uint sign = (floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u;
         return uintBitsToFloat(x < 0.0 || x > 0.0 ? sign | 0x7f800000u : 0x7fc00000u);
     }
     precise float rest = fmod_c(x, y);
@@ -102,9 +102,8 @@ float floor_div(float x, float y) {
     if (quotient - whole > 0.5) {
         return whole + 1.0;
     }
-    // A zero gets the quotient's sign, which the difference may have lost.
-    bool is_negative = ((floatBitsToUint(x) ^ floatBitsToUint(y)) & 0x80000000u) != 0u;
-    return whole == 0.0 ? (is_negative ? -0.0 : 0.0) : whole;
+    // A zero gets the quotient's sign, which the difference may have lost, and which some drivers drop.
+    return whole == 0.0 ? uintBitsToFloat(sign) : whole;
 }
 
 // Python's %: the sign is the divisor's.
