@@ -38,7 +38,7 @@ from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import extent
 from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.references import is_unused
-from vkamp.lang.views import array_view
+from vkamp.lang.references import uncounted as uncounted
 from vkamp.run.accelerators import accelerator_view, identity_of
 from vkamp.run.memory import on_shortage
 
@@ -396,17 +396,6 @@ def _template(result: Any, containers: Sequence[Container], made: list[Container
     if result is None or kind in NUMBERS or kind in _PLAIN or isinstance(result, np.dtype):
         return lambda *_: result
     raise AmpError(f"a call that returns {kind.__name__} is not repeated")
-
-
-def uncounted(view: array_view) -> array_view:
-    """A view that a library keeps for its next calls, made to count as no use of an array's memory.
-
-    Of host memory, whose uses are not counted, the view is as it was.
-    """
-    lease = view._lease
-    if lease.home.primary is not None:
-        view._lease, view._binding = Lease(lease.home, lease._cell), None
-    return view
 
 
 #: Memory whose contents each call leaves as they were.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from vkamp.lang.container import Container
 from vkamp.lang.host_memory import Lease
+from vkamp.lang.views import array_view
 
 #: The reference of the list or the attribute, and that of the call of `getrefcount`.
 _OWN = 2
@@ -51,3 +52,14 @@ def _is_unused(containers: Sequence[Container], lease: Lease) -> bool:
         return False
     # The variable, the attribute, and the call.
     return sys.getrefcount(image) <= len(seen) + _OWN + 1
+
+
+def uncounted(view: array_view) -> array_view:
+    """A view that a library keeps for its next calls, made to count as no use of an array's memory.
+
+    Of host memory, whose uses are not counted, the view is as it was.
+    """
+    lease = view._lease
+    if lease.home.primary is not None:
+        view._lease, view._binding = Lease(lease.home, lease._cell), None
+    return view
