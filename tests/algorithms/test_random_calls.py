@@ -39,10 +39,12 @@ class Program:
         self.viewed = []
 
     def any(self):
-        return self.random.choice(self.slots)
+        """Often the first slot, which seldom changes: calls with it come again."""
+        return self.slots[0] if self.random.random() < 0.5 else self.random.choice(self.slots)
 
     def put(self, found, expected):
-        self.slots[self.random.randrange(len(self.slots))] = found, expected
+        first = 0 if self.random.random() < 0.1 else 1
+        self.slots[self.random.randrange(first, len(self.slots))] = found, expected
         if self.random.random() < 0.3:
             self.held.append((found, expected.copy()))
 
@@ -142,4 +144,4 @@ def test_random_programs(accelerator_view, monkeypatch):
     monkeypatch.setattr(call_cache._Copy, "run", lambda self: runs.append(1) or run(self))
     for seed in range(SEEDS):
         Program(seed, accelerator_view).run()
-    assert len(runs) > 20
+    assert len(runs) > 40
