@@ -83,15 +83,15 @@ NORMS = [
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.int32])
 def test_norms(accelerator_view, dtype):
-    for shape, order, axis in NORMS:
-        x = numbers(dtype, *shape)
-        for keepdims in (False, True):
-            expected = np.linalg.norm(x, order, axis, keepdims)
-            found = linalg.norm(x, order, axis, keepdims, accelerator_view=accelerator_view)
-            what = f"{shape}, {order}, {axis}"
-            assert np.shape(found) == np.shape(expected), what
-            assert np.asarray(found).dtype == np.float32
-            np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, err_msg=what)
+    chosen = NORMS if dtype == np.float32 else NORMS[np.dtype(dtype).itemsize // 4 :: 4]
+    for k, (shape, order, axis) in enumerate(chosen):
+        x, keepdims = numbers(dtype, *shape), k % 2 == 1
+        expected = np.linalg.norm(x, order, axis, keepdims)
+        found = linalg.norm(x, order, axis, keepdims, accelerator_view=accelerator_view)
+        what = f"{shape}, {order}, {axis}"
+        assert np.shape(found) == np.shape(expected), what
+        assert np.asarray(found).dtype == np.float32
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, err_msg=what)
 
 
 def test_orders_that_there_are_not():

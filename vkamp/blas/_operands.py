@@ -49,6 +49,11 @@ class Matrix(NamedTuple):
         """The columns of each matrix."""
         return int(self.values.extent[1 if self.turned else 2])
 
+    def part(self, rows: slice, columns: slice) -> Matrix:
+        """Some rows and columns of each matrix."""
+        one, other = (columns, rows) if self.turned else (rows, columns)
+        return Matrix(amp.array_view(self.values)[:, one, other], self.turned, self.conjugate)
+
     @property
     def transposed(self) -> Matrix:
         """Its transpose."""

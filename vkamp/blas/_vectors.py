@@ -108,13 +108,14 @@ def combine(idx, parts, y, pieces, alpha, beta, *, adds: amp.constant):
 
 
 @amp.kernel
-def outer(idx, x, y, c, alpha, *, conjugate: amp.constant, adds: amp.constant):
+def outer(idx, x, y, c, alpha, *, turned: amp.constant, conjugate: amp.constant, adds: amp.constant):
     """``alpha * x * y``, for each pair of elements; of the conjugates of y."""
     kind = type(alpha)
-    factor = kind(y[min(idx[0], y.extent[0] - 1), idx[2]])
+    row = idx[2] if turned else idx[1]
+    factor = kind(y[0, idx[1] if turned else idx[2]])
     if conjugate:
         factor = factor.conjugate()
-    total = alpha * kind(x[min(idx[0], x.extent[0] - 1), idx[1]]) * factor
+    total = alpha * kind(x[0, row]) * factor
     if adds:
         total += kind(c[idx])
     c[idx] = type(c[idx])(total)
@@ -161,9 +162,11 @@ def _quads(a: Matrix, x: Any, dtype: np.dtype[Any]) -> tuple[Any, Any] | None:
 
 
 def multiply_outer(
-    view: amp.accelerator_view, x: Any, y: Any, c: Any, alpha: Any = 1, *, conjugate: bool = False, adds: bool = False
+    view: amp.accelerator_view, x: Any, y: Any, c: Matrix, alpha: Any, *, conjugate: bool = False, adds: bool = True
 ) -> None:
-    """``c = alpha * x * y`` for each pair of elements; ``adds``: to what is there.  ``x`` and ``y`` have rank 2."""
+    """``c += alpha * x * y`` for each pair of elements of two vectors; without ``adds``, ``c`` is not read."""
     dtype = computed(np.result_type(x.dtype, y.dtype))
-    conjugate = conjugate and y.dtype.kind == "c"
-    amp.parallel_for_each(view, c.extent, outer, x, y, c, value(alpha, dtype), conjugate=conjugate, adds=adds)
+    amp.parallel_for_each(
+        view, c.values.extent, outer, x.reshape(1, -1), y.reshape(1, -1), c.values, value(alpha, dtype),
+        turned=c.turned, conjugate=conjugate and y.dtype.kind == "c", adds=adds,
+    )  # fmt: skip

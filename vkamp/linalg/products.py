@@ -144,5 +144,5 @@ def outer(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelerator_
     left, right = container(a), container(b)
     result = output(out, shape, dtype, view, left, right)
     x, y = (reshaped(each, (1, n)) for each, n in zip((left, right), shape, strict=True))
-    _vectors.multiply_outer(view, x, y, result.reshape(1, *shape))
+    _vectors.multiply_outer(view, x, y, Matrix(result.reshape(1, *shape)), 1, adds=False)
     return result

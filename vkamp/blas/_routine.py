@@ -1,0 +1,97 @@
+"""What the routines share: the accelerator_view in front, checks of arguments, options by their letters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import vkamp as amp
+from vkamp.algorithms import _choose
+from vkamp.algorithms._arguments import place
+from vkamp.blas._operands import Matrix, container
+from vkamp.dispatch.call_cache import repeats
+from vkamp.tracebacks import entry_point, forwards
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def routine(f: _F) -> _F:
+    """A public routine, which may be given an accelerator_view in front of its arguments, as AMPBLAS' are.
+
+    Errors show the caller's line, and calls that come again repeat their launches.
+    """
+    inner: Any = forwards(f)
+
+    @entry_point
+    @repeats(_choose.forced_form)
+    @functools.wraps(f)
+    def call(*args: Any, **named: Any) -> Any:
+        if args and isinstance(args[0], amp.accelerator_view):
+            return inner(*args[1:], accelerator_view=args[0], **named)
+        return inner(*args, **named)
+
+    made: Any = call
+    return made  # type: ignore[no-any-return]
+
+
+def vector(x: Any, name: str, n: int | None = None) -> Any:
+    """An argument as a vector of ``n`` elements; TypeError for another rank, AmpError for another extent."""
+    found = container(x)
+    if found.extent.rank != 1:
+        raise TypeError(f"{name} is a vector, of rank 1, not {found.extent!r}")
+    if n is not None and found.extent[0] != n:
+        raise amp.AmpError(f"{name} has {found.extent[0]} elements, but needs {n}")
+    return found
+
+
+def target(x: Any) -> Any:
+    """An argument that is written; a numpy array as a view of it."""
+    return x if isinstance(x, (amp.array, amp.array_view)) else amp.array_view(x)
+
+
+def matrix(a: Any, name: str, order: str = "C", trans: str = "N", *, writes: bool = False) -> Matrix:
+    """An argument as a matrix, ``trans`` applied.
+
+    TypeError for another rank, ValueError for an order or a transposition that does not exist.
+    """
+    found = target(a) if writes else container(a)
+    if found.extent.rank != 2:
+        raise TypeError(f"{name} is a matrix, of rank 2, not {found.extent!r}")
+    turned = option("order", order, "CF") == "F"
+    if option(f"the transposition of {name}", trans, "NTC") != "N":
+        turned = not turned
+    is_conjugate = trans in "Cc" and found.dtype.kind == "c"
+    return Matrix(found.reshape(1, *found.extent), turned, is_conjugate)
+
+
+def option(name: str, given: Any, letters: str) -> str:
+    """An option as its capital letter; ValueError for another one."""
+    if not isinstance(given, str) or len(given) != 1 or given.upper() not in letters:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, letters))}, not {given!r}")
+    return given.upper()
+
+
+def square(a: Matrix, name: str) -> int:
+    """The rows of a square matrix; AmpError for others."""
+    if a.rows != a.columns:
+        raise amp.AmpError(f"{name} is {a.rows} x {a.columns}, but must be square")
+    return a.rows
+
+
+def agree(*containers: Any) -> None:
+    """TypeError unless all have elements of one type."""
+    for each in containers[1:]:
+        if each.dtype != containers[0].dtype:
+            raise TypeError(f"the arguments have different types, {containers[0].dtype} and {each.dtype}")
+
+
+def apart(out: Any, *inputs: Any) -> None:
+    """AmpError if a container that is written overlaps one that is read."""
+    if any(out.overlaps(each) for each in inputs):
+        raise amp.AmpError("the argument that is written overlaps one that is read: give it memory of its own")
+
+
+def where(accelerator_view: amp.accelerator_view | None, *containers: Any) -> amp.accelerator_view:
+    """Where a routine runs."""
+    return place(accelerator_view, *containers)

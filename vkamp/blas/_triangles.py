@@ -1,0 +1,225 @@
+"""Triangular and symmetric matrices in batches, of which one triangle is read or written."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms._arguments import value
+from vkamp.blas._operands import Matrix
+from vkamp.blas._products import multiply
+from vkamp.blas._vectors import element
+
+#: Rows of a triangular block that a thread solves alone, and of a block of a symmetric update.
+BLOCK, WIDE = 32, 128
+
+
+@amp.kernel
+def scale(idx, c, beta, *, clears: amp.constant):
+    """``c *= beta``, or zeros."""
+    kind = type(beta)
+    c[idx] = kind(0) if clears else beta * c[idx]
+
+
+@amp.kernel
+def reflect(idx, a, out, *, upper: amp.constant, turned: amp.constant, hermitian: amp.constant):
+    """A whole symmetric or Hermitian matrix of one of its triangles."""
+    kind = type(out[0, 0, 0])
+    i = idx[1]
+    j = idx[2]
+    mirrored = i > j if upper else i < j
+    row = j if mirrored else i
+    column = i if mirrored else j
+    x = element(a, idx[0], row, column, kind, turned=turned, conjugate=False)
+    if hermitian:
+        x.imag = 0.0 if i == j else (-x.imag if mirrored else x.imag)
+    out[idx] = x
+
+
+@amp.kernel
+def store_triangle(
+    idx, x, c, alpha, beta, *, upper: amp.constant, turned: amp.constant, adds: amp.constant, hermitian: amp.constant
+):
+    """``alpha * x + beta * c`` in one triangle of ``c``."""
+    i = idx[1]
+    j = idx[2]
+    if (j >= i) if upper else (j <= i):
+        total = alpha * x[idx]
+        if adds:
+            total += beta * element(c, idx[0], i, j, type(total), turned=turned, conjugate=False)
+        if hermitian:
+            total.imag = 0.0 if i == j else total.imag
+        if turned:
+            c[idx[0], j, i] = total
+        else:
+            c[idx] = total
+
+
+@amp.kernel
+def rank_one(
+    idx, x, y, a, alpha, *, upper: amp.constant, turned: amp.constant, hermitian: amp.constant, twice: amp.constant
+):
+    """``a += alpha * x * y`` in one triangle; ``twice``: and ``alpha * y * x``; ``hermitian``: with conjugates."""
+    i = idx[0]
+    j = idx[1]
+    if (j >= i) if upper else (j <= i):
+        total = alpha * x[i] * (y[j].conjugate() if hermitian else y[j])
+        if twice:
+            total += (alpha.conjugate() if hermitian else alpha) * y[i] * (x[j].conjugate() if hermitian else x[j])
+        total += a[0, j, i] if turned else a[0, i, j]
+        if hermitian:
+            total.imag = 0.0 if i == j else total.imag
+        if turned:
+            a[0, j, i] = total
+        else:
+            a[0, i, j] = total
+
+
+@amp.kernel
+def solve_block(
+    idx, a, b, count,
+    *, upper: amp.constant, unit: amp.constant, turned: amp.constant, conjugate: amp.constant, b_turned: amp.constant,
+):  # fmt: skip
+    """Solves ``a @ x = b`` for one column of ``b``, by substitution."""
+    kind = type(b[0, 0, 0])
+    n = idx[0]
+    column = idx[1]
+    for p in range(count):
+        i = count - 1 - p if upper else p
+        x = b[n, column, i] if b_turned else b[n, i, column]
+        for q in range(p):
+            k = count - 1 - q if upper else q
+            y = b[n, column, k] if b_turned else b[n, k, column]
+            x -= element(a, n, i, k, kind, turned=turned, conjugate=conjugate) * y
+        if not unit:
+            x = x / element(a, n, i, i, kind, turned=turned, conjugate=conjugate)
+        if b_turned:
+            b[n, column, i] = x
+        else:
+            b[n, i, column] = x
+
+
+@amp.kernel
+def multiply_block(
+    idx, a, b, count,
+    *, upper: amp.constant, unit: amp.constant, turned: amp.constant, conjugate: amp.constant, b_turned: amp.constant,
+):  # fmt: skip
+    """``b = a @ b`` for one column of ``b``."""
+    kind = type(b[0, 0, 0])
+    n = idx[0]
+    column = idx[1]
+    for p in range(count):
+        i = p if upper else count - 1 - p
+        x = b[n, column, i] if b_turned else b[n, i, column]
+        if not unit:
+            x = element(a, n, i, i, kind, turned=turned, conjugate=conjugate) * x
+        for q in range(p + 1, count):
+            k = q if upper else count - 1 - q
+            y = b[n, column, k] if b_turned else b[n, k, column]
+            x += element(a, n, i, k, kind, turned=turned, conjugate=conjugate) * y
+        if b_turned:
+            b[n, column, i] = x
+        else:
+            b[n, i, column] = x
+
+
+def product(view: amp.accelerator_view, alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix) -> None:
+    """``c = alpha * a @ b + beta * c``, where ``c`` may be transposed; nothing is read that has a factor of 0."""
+    if alpha == 0:
+        scaled(view, beta, c.values)
+    elif c.turned:
+        multiply(view, b.transposed, a.transposed, c.values, alpha, beta)
+    else:
+        multiply(view, a, b, c.values, alpha, beta)
+
+
+def scaled(view: amp.accelerator_view, beta: Any, c: Any) -> None:
+    """``c *= beta``."""
+    if beta != 1:
+        amp.parallel_for_each(view, c.extent, scale, c, value(beta, c.dtype), clears=bool(beta == 0))
+
+
+def whole(view: amp.accelerator_view, a: Matrix, upper: bool, hermitian: bool) -> Matrix:
+    """A symmetric matrix in memory of its own."""
+    out = amp.array(amp.extent(a.size, a.rows, a.rows), a.values.dtype, accelerator_view=view)
+    hermitian = hermitian and a.values.dtype.kind == "c"
+    amp.parallel_for_each(
+        view, out.extent, reflect, a.values, out, upper=upper, turned=a.turned, hermitian=hermitian
+    )  # fmt: skip
+    return Matrix(out)
+
+
+def _apply(view: amp.accelerator_view, kernel: Any, a: Matrix, upper: bool, unit: bool, b: Matrix) -> None:
+    forms = {"turned": a.turned, "conjugate": a.conjugate, "b_turned": b.turned}
+    domain = amp.extent(b.size, b.columns)
+    amp.parallel_for_each(view, domain, kernel, a.values, b.values, b.rows, upper=upper, unit=unit, **forms)
+
+
+def _blocks(n: int) -> list[slice]:
+    return [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+
+
+def solve(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Matrix) -> None:
+    """Solves ``a @ x = b`` in ``b``, where ``a`` is triangular: blocks by substitution, the rest by products."""
+    n, columns = b.rows, slice(0, b.columns)
+    for block in _blocks(n)[:: -1 if upper else 1]:
+        _apply(view, solve_block, a.part(block, block), upper, unit, b.part(block, columns))
+        rest = slice(0, block.start) if upper else slice(block.stop, n)
+        if rest.start < rest.stop:
+            product(view, -1, a.part(rest, block), b.part(block, columns), 1, b.part(rest, columns))
+
+
+def multiply_by(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Matrix) -> None:
+    """``b = a @ b``, where ``a`` is triangular."""
+    n, columns = b.rows, slice(0, b.columns)
+    for block in _blocks(n)[:: 1 if upper else -1]:
+        _apply(view, multiply_block, a.part(block, block), upper, unit, b.part(block, columns))
+        rest = slice(block.stop, n) if upper else slice(0, block.start)
+        if rest.start < rest.stop:
+            product(view, 1, a.part(block, rest), b.part(rest, columns), 1, b.part(block, columns))
+
+
+def update(
+    view: amp.accelerator_view,
+    terms: list[tuple[Any, Matrix, Matrix]],
+    beta: Any,
+    c: Matrix,
+    upper: bool,
+    hermitian: bool = False,
+) -> None:
+    """Adds the products of ``terms``, each with its factor, to one triangle of ``beta * c``.
+
+    Blocks beside the diagonal are products; those on the diagonal are computed whole, and stored in part.
+    """
+    n = c.rows
+    for start in range(0, n, WIDE):
+        block = slice(start, min(start + WIDE, n))
+        _update_diagonal(view, terms, beta, c, upper, hermitian, block)
+        rest = slice(block.stop, n) if upper else slice(0, start)
+        if rest.start == rest.stop:
+            continue
+        factor = beta
+        for alpha, a, b in terms:
+            rows, columns = a.part(block, slice(0, a.columns)), b.part(slice(0, b.rows), rest)
+            product(view, alpha, rows, columns, factor, c.part(block, rest))
+            factor = 1
+
+
+def _update_diagonal(
+    view: amp.accelerator_view, terms: Any, beta: Any, c: Matrix, upper: bool, hermitian: bool, block: slice
+) -> None:
+    size = block.stop - block.start
+    made = amp.array(amp.extent(c.size, size, size), c.values.dtype, accelerator_view=view)
+    for k, (alpha, a, b) in enumerate(terms):
+        rows, columns = a.part(block, slice(0, a.columns)), b.part(slice(0, b.rows), block)
+        product(view, alpha, rows, columns, min(k, 1), Matrix(made))
+    dtype: np.dtype[Any] = c.values.dtype
+    amp.parallel_for_each(
+        view, made.extent, store_triangle, made, c.part(block, block).values, value(1, dtype), value(beta, dtype),
+        upper=upper, turned=c.turned, adds=bool(beta != 0), hermitian=hermitian and dtype.kind == "c",
+    )  # fmt: skip
