@@ -103,7 +103,12 @@ class KernelFunction:
     def __repr__(self) -> str:
         return f"<amp.kernel {self.__name__}>"
 
+    def __reduce__(self) -> str:
+        """By its name, as functions are pickled."""
+        return self.__qualname__
+
     __name__: str
+    __qualname__: str
 
 
 @entry_point
@@ -213,7 +218,12 @@ class DeviceFunction(Generic[_P, _R]):
     def __repr__(self) -> str:
         return f"<amp.func {self.__name__}>"
 
+    def __reduce__(self) -> str:
+        """By its name, as functions are pickled."""
+        return self.__qualname__
+
     __name__: str
+    __qualname__: str
 
 
 @overload
