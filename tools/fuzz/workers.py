@@ -29,7 +29,7 @@ _PROCESSORS = 4
 
 def _processors(number: int) -> set[int]:
     """Where the worker of a number runs: all have different processors, as far as there are enough."""
-    every = sorted(os.sched_getaffinity(0))
+    every = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     step = max(1, len(every) // _PROCESSORS)
     return {every[(number + step * n) % len(every)] for n in range(_PROCESSORS)}
 

@@ -298,7 +298,10 @@ def _look_at_the_cache() -> DoctorStep:
 
 
 def _mend_cache(folder: Path) -> str:
-    if os.environ.get("VKAMP_CACHE_DIR"):
+    named = os.environ.get("VKAMP_CACHE_DIR")
+    if sys.platform == "win32":
+        return f"set VKAMP_CACHE_DIR={'' if named else '%USERPROFILE%/vkamp-cache'}"
+    if named:
         return "unset VKAMP_CACHE_DIR"
     there = next((each for each in (folder, *folder.parents) if each.exists()), folder)
     return f"chmod u+rwx {there}" if there.owner() == _user() else "export VKAMP_CACHE_DIR=~/vkamp-cache"

@@ -214,9 +214,11 @@ def _owner(data: _Bytes) -> object:
 
 def _host_memory() -> int:
     """The host's memory in bytes; 0 if it is unknown."""
+    if not hasattr(os, "sysconf"):
+        return 0
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (ValueError, OSError):
         return 0
 
 
