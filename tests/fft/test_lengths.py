@@ -7,8 +7,8 @@ import pytest
 
 import vkamp as amp
 from tests.fft.compare import OF_COMPLEX, OF_REAL, compare, numbers
-from vkamp.fft import twiddles
-from vkamp.fft.plan import radices_of, smooth_from
+from vkamp.fft import stockham, twiddles
+from vkamp.fft.plan import radices_of, smooth_from, split
 
 #: Powers, products of the radices, primes, and products of large primes.
 CHOSEN = [
@@ -43,10 +43,9 @@ LONG = [65_536, 100_003]
 FEW = [2, 3, 5, 8, 13, 17, 24]
 #: Kompute makes a pipeline for each size, the direct engine does not.
 DRIVERS = ["swiftshader@vulkan", "llvmpipe@vulkan"]
-#: Functions on a driver, each once; the first on both.
+#: Functions, each on a driver and on the reference accelerator.
 CASES = [
     *[(name, DRIVERS[k % 2]) for k, name in enumerate(OF_COMPLEX + OF_REAL)],
-    ("fft", DRIVERS[1]),
     *[(name, "reference") for name in OF_COMPLEX + OF_REAL],
 ]
 
@@ -56,7 +55,7 @@ def view(accelerator):
     return amp.accelerator(accelerator).default_view
 
 
-@pytest.mark.parametrize("accelerator", DRIVERS)
+@pytest.mark.parametrize("accelerator", DRIVERS[1:])
 def test_all_small_lengths(view):
     for n in range(1, 257):
         compare("fft", numbers(2, n), accelerator_view=view)
@@ -69,17 +68,16 @@ def test_chosen_lengths(accelerator, view, name):
         compare(name, x, accelerator_view=view)
 
 
-@pytest.mark.parametrize("accelerator", DRIVERS)
-@pytest.mark.parametrize("n", LONG)
+@pytest.mark.parametrize(("accelerator", "n"), list(zip(DRIVERS, LONG, strict=True)))
 def test_long_lengths(view, n):
     compare("fft", numbers(n), accelerator_view=view)
     compare("ifft", numbers(n), accelerator_view=view)
 
 
 @pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
-@pytest.mark.parametrize("name", ["fft", "irfft", "ihfft"])
+@pytest.mark.parametrize("name", ["fft", "irfft"])
 def test_doubles(accelerator, view, name):
-    for n in [3, 8, 17] if accelerator == "reference" else [8, 30, 88, 91, 1021, 4096]:
+    for n in [3, 8, 17] if accelerator == "reference" else [8, 30, 1021, 4096]:
         x = numbers(2, n, dtype=np.float64 if name in OF_REAL else np.complex128)
         found = compare(name, x, accelerator_view=view)
         assert found.dtype == (np.float64 if name in ("irfft", "hfft") else np.complex128)
@@ -103,7 +101,16 @@ def test_radices():
             assert radices is None
         assert n <= smooth_from(n) <= 1.4 * n + 1
         assert radices_of(smooth_from(n)) is not None
-    assert radices_of(2 * 71) is None and radices_of(4096) == (8, 8, 8, 8)
+    assert radices_of(4096) == (16, 16, 16) and radices_of(4096, plain=True) == (8, 8, 8, 8)
+    assert split(1 << 20, 1024) == (1024, 1024) and split(13**5, 1024) == (169, 169, 13)
+
+
+@pytest.mark.parametrize(("accelerator", "lengths"), [(DRIVERS[1], (6, 9, 10, 12, 14, 15)), (DRIVERS[0], (240,))])
+def test_products_of_radices(view, lengths, monkeypatch):
+    """The radices of large inputs, here of small ones."""
+    monkeypatch.setattr(stockham, "_MANY", 1)
+    for n in lengths:
+        compare("fft", numbers(2, n), accelerator_view=view)
 
 
 @pytest.mark.parametrize("accelerator", ["llvmpipe@vulkan"])

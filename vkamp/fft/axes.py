@@ -12,13 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import lazy
+from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.fft._arguments import check_precision, input_of, real_of, scale_of, with_dtype
 from vkamp.fft.bluestein import run_convolution
 from vkamp.fft.ends import Given, Hermitian, Kept, RealParts
 from vkamp.fft.plan import Lines, radices_of
 from vkamp.fft.stockham import run_passes
+from vkamp.fft.tiles import run_tiles
 
 #: Complex numbers; the first half of the transform of real numbers; or real numbers, given the first half of Hermitian
 #: ones.  Halves are along the axis of the first step of ``"half"``, and of the last one of ``"real"``.
@@ -27,11 +28,11 @@ Kind = Literal["complex", "half", "real"]
 
 def run_lines(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
     """Transforms each line of ``load`` forward into ``store``."""
-    radices = radices_of(lines.n)
-    if radices is None:
-        run_convolution(view, load, store, lines, dtype)
+    run = run_passes if _choose.form_of(view) == "runs" else run_tiles
+    if radices_of(lines.n) is None:
+        run_convolution(view, load, store, lines, dtype, run)
     else:
-        run_passes(view, load, store, lines, radices, dtype)
+        run(view, load, store, lines, dtype)
 
 
 def _shapes(shape: tuple[int, ...], steps: Sequence[tuple[int, int]], kind: Kind) -> list[tuple[int, ...]]:

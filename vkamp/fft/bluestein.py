@@ -11,14 +11,14 @@ what the first and last passes load and store, the filter's spectrum is computed
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import vkamp as amp
 from vkamp.fft.ends import Planes
-from vkamp.fft.plan import Lines, radices_of, roots, smooth_from, table
-from vkamp.fft.stockham import run_passes
+from vkamp.fft.plan import Lines, roots, smooth_from, table
 
 
 class Chirped:
@@ -83,16 +83,16 @@ def _spectrum(n: int, length: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
     return (np.fft.fft(filtered) / length).astype(dtype)
 
 
-def run_convolution(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
-    """Transforms each line of ``load`` into ``store``, whatever its length."""
+def run_convolution(
+    view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], run: Callable[..., None]
+) -> None:
+    """Transforms each line of ``load`` into ``store``, whatever its length; ``run`` transforms good lengths."""
     length = smooth_from(2 * lines.n - 1)
-    radices = radices_of(length)
-    assert radices is not None
     chirp = table(("chirp", lines.n, dtype), lambda: _chirp(lines.n, dtype))
     spectrum = table(("spectrum", lines.n, dtype), lambda: _spectrum(lines.n, length, dtype))
     longer, inner = Lines(lines.outer, length, lines.inner), lines.inner
     width, plane = lines.n * inner, length * inner
     between = amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view)
     chirped, filtered = Chirped(load, dtype.type, chirp, width, inner), Filtered(between, plane, spectrum, inner)
-    run_passes(view, chirped, filtered, longer, radices, dtype)
-    run_passes(view, Planes(between, plane), Unchirped(store, chirp, width, inner), longer, radices, dtype)
+    run(view, chirped, filtered, longer, dtype)
+    run(view, Planes(between, plane), Unchirped(store, chirp, width, inner), longer, dtype)

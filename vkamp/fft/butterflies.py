@@ -1,8 +1,8 @@
-"""Discrete Fourier transforms of 2 to 13 numbers in registers: the butterflies of the passes.
+"""Discrete Fourier transforms of 2 to 16 numbers in registers: the butterflies of the passes.
 
-Radix 4 and 8 are those of J. W. Cooley and J. W. Tukey, *An Algorithm for the Machine Calculation of Complex Fourier
-Series*, 1965; odd radices add the numbers ``r`` and ``radix - r`` first, which halves the products.  All transform
-forward, ``exp(-2j * pi * j * k / radix)``; an inverse transform is a forward one of conjugates.
+Products of radices are those of J. W. Cooley and J. W. Tukey, *An Algorithm for the Machine Calculation of Complex
+Fourier Series*, 1965; odd radices add the numbers ``r`` and ``radix - r`` first, which halves the products.  All
+transform forward, ``exp(-2j * pi * j * k / radix)``; an inverse transform is a forward one of conjugates.
 """
 
 # Device functions have untyped parameters.
@@ -11,24 +11,47 @@ forward, ``exp(-2j * pi * j * k / radix)``; an inverse transform is a forward on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import vkamp as amp
 
-#: The radices of passes.
-RADICES = (8, 4, 2, 3, 5, 7, 11, 13)
+#: The radices of passes, and those that are products of two.
+RADICES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
+PRODUCTS = {6: (2, 3), 9: (3, 3), 10: (2, 5), 12: (4, 3), 14: (2, 7), 15: (3, 5), 16: (4, 4)}
 
 _HALF = math.sqrt(0.5)
 
-
-def _turns(function: Callable[[float], float], radix: int) -> tuple[tuple[float, ...], ...]:
-    """``function(2 * pi * k * j / radix)`` for k and j from 1 to ``radix // 2``."""
-    numbers = range(1, radix // 2 + 1)
-    return tuple([tuple([function(2 * math.pi * (k * j % radix) / radix) for j in numbers]) for k in numbers])
+_Table = tuple[tuple[float, ...], ...]
 
 
-COSINES = {radix: _turns(math.cos, radix) for radix in RADICES if radix % 2}
-SINES = {radix: _turns(math.sin, radix) for radix in RADICES if radix % 2}
+def _turns(function: Callable[[float], float], radix: int, rows: Sequence[int], columns: Sequence[int]) -> _Table:
+    """``function(2 * pi * k * j / radix)``."""
+    return tuple([tuple([function(2 * math.pi * (k * j % radix) / radix) for j in columns]) for k in rows])
+
+
+class Tables(NamedTuple):
+    """The constants of a radix: its factors, cosines and sines of turns, and the tables of odd factors."""
+
+    factors: tuple[int, ...]
+    cosines: _Table
+    sines: _Table
+    parts: tuple[Any, ...]
+
+
+@lru_cache(maxsize=64)
+def tables_of(radix: int) -> Tables:
+    """The constants of a radix."""
+    if radix in PRODUCTS:
+        factors = PRODUCTS[radix]
+        rows, columns = range(factors[0]), range(factors[1])
+        parts = tuple([tables_of(factor) for factor in factors])
+        return Tables(factors, _turns(math.cos, radix, rows, columns), _turns(math.sin, radix, rows, columns), parts)
+    numbers = range(1, radix // 2 + 1) if radix % 2 else ()
+    return Tables(
+        (), _turns(math.cos, radix, numbers, numbers), _turns(math.sin, radix, numbers, numbers), ()
+    )  # fmt: skip
 
 
 @amp.func
@@ -74,8 +97,8 @@ def _odd(v, *, cosines: amp.constant, sines: amp.constant):
 
 
 @amp.func
-def butterfly(v, *, radix: amp.constant, cosines: amp.constant, sines: amp.constant):
-    """The transform of a tuple of ``radix`` complex numbers, as a tuple."""
+def _plain(v, *, radix: amp.constant, tables: amp.constant):
+    """A radix that is not a product."""
     if radix == 1:
         return v
     if radix == 2:
@@ -84,4 +107,38 @@ def butterfly(v, *, radix: amp.constant, cosines: amp.constant, sines: amp.const
         return _four(v[0], v[1], v[2], v[3])
     if radix == 8:
         return _eight(v)
-    return _odd(v, cosines=cosines, sines=sines)
+    return _odd(v, cosines=tables.cosines, sines=tables.sines)
+
+
+@amp.func
+def _turned(z, cosine, sine):
+    """A number times ``cosine - 1j * sine``."""
+    return type(z)(z.real * cosine + z.imag * sine, z.imag * cosine - z.real * sine)
+
+
+@amp.func
+def _product(v, *, a: amp.constant, b: amp.constant, tables: amp.constant):
+    """A product of two radices: transforms of every ``b``-th number, factors, and transforms across them."""
+    first = tuple(
+        _plain(tuple(v[j + b * r] for r in range(a)), radix=a, tables=tables.parts[0]) for j in range(b)
+    )  # fmt: skip
+    second = tuple(
+        _plain(
+            tuple(
+                first[j][k] if j * k == 0 else _turned(first[j][k], tables.cosines[k][j], tables.sines[k][j])
+                for j in range(b)
+            ),
+            radix=b,
+            tables=tables.parts[1],
+        )
+        for k in range(a)
+    )
+    return tuple(second[k % a][k // a] for k in range(a * b))
+
+
+@amp.func
+def butterfly(v, *, radix: amp.constant, tables: amp.constant):
+    """The transform of a tuple of ``radix`` complex numbers, as a tuple."""
+    if len(tables.factors) > 0:
+        return _product(v, a=tables.factors[0], b=tables.factors[1], tables=tables)
+    return _plain(v, radix=radix, tables=tables)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
+from vkamp.fft.butterflies import PRODUCTS, RADICES
 
 #: Bytes of tables that are kept.
 _MOST_BYTES = 64 << 20
@@ -35,23 +36,48 @@ class Lines(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def radices_of(n: int) -> tuple[int, ...] | None:
-    """The radices of the passes of a length; None if it has a prime factor above 13."""
+def radices_of(n: int, *, plain: bool = False) -> tuple[int, ...] | None:
+    """The radices of as few passes as possible; None if the length has a prime factor above 13.
+
+    ``plain``: without radices that are products of others, whose kernels take longer to compile.
+    """
     if n == 1:
         return (1,)
-    found: list[int] = []
-    for radix in (13, 11, 7, 5, 3):
-        while n % radix == 0:
-            found.append(radix)
-            n //= radix
-    if n & (n - 1):
+    rest = n
+    for prime in (2, 3, 5, 7, 11, 13):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
         return None
-    twos = n.bit_length() - 1
-    # As few passes as possible, and none of radix 2 where two of radix 4 are as many.
-    eights, rest = divmod(twos, 3)
-    if rest == 1 and eights:
-        eights, rest = eights - 1, 4
-    return tuple([8] * eights + {0: [], 1: [2], 2: [4], 4: [4, 4]}[rest] + found)
+    return _sorted(_split(n, tuple([radix for radix in RADICES if not (plain and radix in PRODUCTS)][::-1])))
+
+
+def split(n: int, most: int) -> tuple[int, ...]:
+    """A number with small prime factors as a product of as few factors up to ``most`` as possible."""
+    return _sorted(_split(n, tuple([factor for factor in range(most, 1, -1) if n % factor == 0])))
+
+
+def _sorted(factors: tuple[int, ...] | None) -> tuple[int, ...]:
+    assert factors is not None
+    return tuple(sorted(factors, reverse=True))
+
+
+@lru_cache(maxsize=1 << 16)
+def _split(n: int, allowed: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The factors, which are as equal as possible, of those that are allowed; None if there are none."""
+    if n == 1:
+        return ()
+    best: tuple[int, ...] | None = None
+    for number, factor in enumerate(allowed):
+        if n % factor == 0:
+            rest = _split(n // factor, allowed[number:])
+            if rest is not None and (best is None or _cost((factor, *rest)) < _cost(best)):
+                best = (factor, *rest)
+    return best
+
+
+def _cost(factors: tuple[int, ...]) -> tuple[int, int]:
+    return len(factors), sum(factors)
 
 
 @lru_cache(maxsize=4096)

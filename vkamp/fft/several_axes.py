@@ -58,8 +58,8 @@ def fft2(
 ) -> Any:
     """The discrete Fourier transform along two axes (numpy: ``fft.fft2``).
 
-    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes, in reverse
-    order.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes; the last one is
+    transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "complex")
 
@@ -121,8 +121,8 @@ def fftn(
 ) -> Any:
     """The discrete Fourier transform along some axes, or all (numpy: ``fft.fftn``).
 
-    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes, in reverse
-    order.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes; the last one is
+    transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "complex")
 

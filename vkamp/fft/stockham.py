@@ -16,16 +16,19 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.butterflies import COSINES, SINES, butterfly
+from vkamp.fft.butterflies import butterfly, tables_of
 from vkamp.fft.ends import Planes
-from vkamp.fft.plan import Lines
+from vkamp.fft.plan import Lines, radices_of
 from vkamp.fft.twiddles import twiddles
+
+#: Numbers from which on fewer passes are worth kernels that take longer to compile.
+_MANY = 1 << 15
 
 
 @amp.kernel
 def stockham_pass(
     idx, source, target, twiddles, step, before, inner,
-    *, radix: amp.constant, cosines: amp.constant, sines: amp.constant, strided: amp.constant,
+    *, radix: amp.constant, tables: amp.constant, strided: amp.constant,
 ):  # fmt: skip
     """One butterfly of a pass.
 
@@ -41,19 +44,19 @@ def stockham_pass(
     o = amp.int32(plane)
     v = tuple(source.load(o, amp.int32(p + r * step)) for r in range(radix))
     v = tuple(twiddles.times(v[r], r, amp.int32(power)) if r > 0 else v[r] for r in range(radix))
-    v = butterfly(v, radix=radix, cosines=cosines, sines=sines)
+    v = butterfly(v, radix=radix, tables=tables)
     to = group * before * radix + k
     for r in amp.static_range(radix):
         target.store(o, amp.int32(to + r * before), v[r])
 
 
-def run_passes(
-    view: amp.accelerator_view, load: Any, store: Any, lines: Lines, radices: tuple[int, ...], dtype: np.dtype[Any]
-) -> None:
+def run_passes(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
     """Transforms each line of ``load`` into ``store``, with complex numbers of ``dtype`` in between.
 
     With one pass, a thread stores where it has loaded; with more, the last pass loads from other memory.
     """
+    radices = radices_of(lines.n, plain=lines.outer * lines.n * lines.inner < _MANY)
+    assert radices is not None
     plane = lines.n * lines.inner
     scratch = [
         Planes(amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view), plane)
@@ -67,6 +70,6 @@ def run_passes(
             view, amp.extent(lines.outer * plane // radix), stockham_pass, source, target,
             twiddles(before, radix, dtype),
             np.uint32(plane // radix), np.uint32(before * lines.inner), np.uint32(lines.inner),
-            radix=radix, cosines=COSINES.get(radix, ()), sines=SINES.get(radix, ()), strided=lines.inner > 1,
+            radix=radix, tables=tables_of(radix), strided=lines.inner > 1,
         )  # fmt: skip
         source = target

@@ -34,7 +34,7 @@ class Twiddles:
 
     def __init__(self, before: int, radix: int, dtype: np.dtype[Any]) -> None:
         def make() -> np.ndarray[Any, Any]:
-            exponents = np.arange(1, radix)[:, None] * np.arange(before)
+            exponents = np.arange(radix)[:, None] * np.arange(before)
             return roots(before * radix, exponents.ravel(), dtype)
 
         self.before, self.values = before, table((before, radix, dtype), make)
@@ -42,7 +42,7 @@ class Twiddles:
     @amp.func
     def times(self, z, r, k):
         """The number times a factor."""
-        return z * self.values[(r - 1) * self.before + k]
+        return z * self.values[r * self.before + k]
 
 
 class LongTwiddles:
