@@ -14,17 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import vkamp as amp
-from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, place
+from vkamp.algorithms._blocks import ITEMS, TILE, of_block
 from vkamp.algorithms._operators import Flag, closed, commutes
 from vkamp.algorithms.reduce_axis import Lines, lines_of, of_run, reduce_lines_into
-from vkamp.algorithms.reduce_axis import of_four as _of_four
 from vkamp.algorithms.scalars import device_scalar
 
-TILE = 256
-#: Elements of a thread in each step of a tile.
-ITEMS = 8
 #: Tiles of the first launch.
 _TILES = 1024
 
@@ -40,53 +36,11 @@ def reduce_runs(t_idx, source, out, n, length, op):
 
 @amp.kernel
 def reduce_tiles(t_idx, source, out, n, length, op, *, commutes: amp.constant):
-    """Combines one block of a source of ``n`` elements, in steps of ``ITEMS`` elements a thread."""
+    """Combines one block of a source of ``n`` elements, by a tile."""
     begin = t_idx.tile[0] * length
-    end = min(begin + length, n)
-    if commutes and end - begin >= TILE * ITEMS:
-        total = tile.reduce(t_idx, _of_thread(t_idx, source, begin, end, op), op, TILE)
-    else:
-        total = _of_step(t_idx, source, begin, end, op)
-        for start in range(begin + TILE * ITEMS, end, TILE * ITEMS):
-            total = op(total, _of_step(t_idx, source, start, end, op))
+    total = of_block(t_idx, source, begin, min(begin + length, n), op, commutes=commutes)
     if t_idx.local[0] == 0:
         out[t_idx.tile] = total
-
-
-@amp.func
-def _of_thread(t_idx: Any, source: Any, begin: Any, end: Any, op: Any) -> Any:
-    """The combination of a thread's elements: neighbouring threads load neighbouring elements, four at a time."""
-    k = begin // 4 + t_idx.local[0]
-    stop = end // 4
-    one = _of_four(source, k, op)
-    two = _of_four(source, k + TILE, op)
-    k += 2 * TILE
-    while k + 3 * TILE < stop:
-        # Four loads are under way at a time.
-        three = op(_of_four(source, k, op), _of_four(source, k + TILE, op))
-        four = op(_of_four(source, k + 2 * TILE, op), _of_four(source, k + 3 * TILE, op))
-        one = op(one, three)
-        two = op(two, four)
-        k += 4 * TILE
-    while k < stop:
-        one = op(one, _of_four(source, k, op))
-        k += TILE
-    for i in range(4 * k, end):
-        one = op(one, source.value(i))
-    return op(one, two)
-
-
-@amp.func
-def _of_step(t_idx: Any, source: Any, start: Any, end: Any, op: Any) -> Any:
-    """The combination of ``TILE * ITEMS`` elements in their order; fewer at the end."""
-    first = start + t_idx.local[0] * ITEMS
-    if first + ITEMS <= end:
-        own = op(_of_four(source, first // 4, op), _of_four(source, first // 4 + 1, op))
-    else:
-        own = source.value(min(first, end - 1)).copy()
-        for i in range(first + 1, end):
-            own = op(own, source.value(i))
-    return tile.reduce(t_idx, own, op, min((end - start + ITEMS - 1) // ITEMS, TILE))
 
 
 def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms._blocks import of_four
+from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles, pieces_of
 
 #: Fewer lines than this are divided into pieces.
 _FEW_LINES = 256
@@ -45,13 +47,6 @@ def line_of(p: Any, n: Any, inner: Any) -> Any:
 def begin_of(line: Any, n: Any, inner: Any) -> Any:
     """The position of a line's first element; the next one is ``inner`` behind it."""
     return line // inner * (n * inner) + line % inner
-
-
-@amp.func
-def of_four(source: Any, k: Any, op: Any) -> Any:
-    """The combination of the elements ``4 * k`` to ``4 * k + 3``."""
-    a, b, c, d = source.four(k)
-    return op(op(a, b), op(c, d))
 
 
 @amp.func
@@ -159,12 +154,22 @@ def combine_lines(
 
 def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any) -> None:
     """Combines each line of a source with one index into ``out``, of one element for each line."""
-    count = lines.outer * lines.inner
+    outer, n, inner, _ = lines
+    if _choose.form_of(view) == "tiles" and fills_tiles(n, inner):
+        pieces = pieces_of(outer, n, inner)
+        target = out
+        if pieces > 1:
+            target = amp.array(amp.extent(outer * inner * pieces), out.dtype, accelerator_view=view)
+        combine_lines_in_tiles(view, source, outer, n, inner, pieces, target, op)
+        if pieces > 1:
+            # The pieces of a line are as far apart as its elements.
+            reduce_lines_into(view, lazy.Elements(target).flat(), Lines(outer, pieces, inner, lines.shape), out, op)
+        return
     split = split_of_lines(view, lines)
     target = out
     if split.pieces > 1:
-        target = amp.array(amp.extent(count * split.pieces), out.dtype, accelerator_view=view)
+        target = amp.array(amp.extent(outer * inner * split.pieces), out.dtype, accelerator_view=view)
     combine_lines(view, source, lines, target, split, op)
     if split.pieces > 1:
-        rest = Lines(count, split.pieces, 1, lines.shape)
+        rest = Lines(outer * inner, split.pieces, 1, lines.shape)
         reduce_lines_into(view, lazy.Elements(target), rest, out, op)

@@ -17,10 +17,11 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, in_a_row, output, place, value
+from vkamp.algorithms._blocks import ITEMS, TILE
 from vkamp.algorithms._operators import closed, identity_of
 from vkamp.algorithms._outputs import output_of
 from vkamp.algorithms.determinism import is_needed
-from vkamp.algorithms.reduce import ITEMS, TILE, combine_pieces
+from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.reduce_axis import Lines, lines_of
 from vkamp.algorithms.scan_axis import scan_lines_into
 from vkamp.algorithms.scan_chained import can_chain, chained_scan_into

@@ -15,6 +15,8 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import value
 from vkamp.algorithms.reduce_axis import Lines, begin_of, combine_lines, split_of_lines
+from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles
+from vkamp.algorithms.scan_axis_tiles import pieces_of, scan_lines_in_tiles
 
 
 @amp.kernel
@@ -77,6 +79,26 @@ class _Reversed:
         return values.value(p + (self.n - 1 - 2 * k) * self.inner)
 
 
+def _scan_in_tiles(
+    view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any, *,
+    inclusive: bool, init: Any, has_init: bool, reverse: bool,
+) -> None:  # fmt: skip
+    """Each piece of each line by a tile, behind the scan of the pieces' totals if there are several."""
+    outer, n, inner, _ = lines
+    pieces = pieces_of(outer, n, inner)
+    before = amp.array(amp.extent(outer * inner * pieces if pieces > 1 else 1), out.dtype, accelerator_view=view)
+    if pieces > 1:
+        ordered = lazy.At(_Reversed(lines), source) if reverse else source
+        combine_lines_in_tiles(view, ordered, outer, n, inner, pieces, before, op)
+        scan_lines_into(
+            view, lazy.Elements(before).flat(), Lines(outer, pieces, inner, lines.shape), before, op, inclusive=True
+        )
+    scan_lines_in_tiles(
+        view, source, outer, n, inner, pieces, before, out, init, op,
+        inclusive=inclusive, has_init=has_init, reverse=reverse,
+    )  # fmt: skip
+
+
 def scan_lines_into(
     view: amp.accelerator_view,
     source: lazy.Lazy,
@@ -90,8 +112,13 @@ def scan_lines_into(
 ) -> None:
     """Scans each line of a source with one index into ``out``, which has one index and the type of ``op``'s results."""
     count = lines.outer * lines.inner
-    split = split_of_lines(view, lines)
     has_init, start = init is not None, value(init, out.dtype)
+    if _choose.form_of(view) == "tiles" and fills_tiles(lines.n, lines.inner):
+        _scan_in_tiles(
+            view, source, lines, out, op, inclusive=inclusive, init=start, has_init=has_init, reverse=reverse
+        )
+        return
+    split = split_of_lines(view, lines)
     pieces = count * split.pieces
     before = amp.array(amp.extent(pieces if split.pieces > 1 else 1), out.dtype, accelerator_view=view)
     if split.pieces > 1:

@@ -21,6 +21,7 @@ from vkamp.algorithms._operators import Flag, closed, identity_of
 from vkamp.algorithms.lazy import dtype_of, pair_of
 from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
 from vkamp.algorithms.scan import scan_any, scan_into
+from vkamp.algorithms.scan_axis_tiles import Restarting
 from vkamp.algorithms.select import selected
 from vkamp.algorithms.sort import order_of, taken
 from vkamp.algorithms.transform import store
@@ -32,22 +33,6 @@ class Segments(NamedTuple):
     width: int | None
     heads: lazy.Lazy | None
     offsets: lazy.Lazy | None
-
-
-class Restarting:
-    """An operator on pairs of an element and a flag, that begins again at an element with a flag."""
-
-    __slots__ = ("op", "pair")
-
-    def __init__(self, op: Any, pair: Any) -> None:
-        self.op, self.pair = op, pair
-
-    @amp.func
-    def __call__(self, a: Any, b: Any) -> Any:
-        first = b.first.copy()
-        if b.second == 0:
-            first = self.op(a.first, b.first)
-        return self.pair(first, a.second | b.second)
 
 
 @amp.kernel

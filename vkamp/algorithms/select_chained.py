@@ -15,7 +15,7 @@ from typing import Any
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms.reduce import TILE
+from vkamp.algorithms._blocks import TILE
 from vkamp.algorithms.scan_chained import has_features, reset_by_the_last, status_of
 from vkamp.algorithms.select_tiles import QUADS, STEP, load, of_row, packed
 from vkamp.tile.carry import carry, ticket

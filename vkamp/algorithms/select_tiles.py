@@ -17,7 +17,8 @@ import numpy as np
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms.reduce import TILE, combine_pieces
+from vkamp.algorithms._blocks import TILE
+from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.scan import scan_totals_in_tile, tile_size
 
 #: Elements of a thread in each step of a tile: four times four neighbours.

@@ -1,0 +1,73 @@
+"""What a tile of threads makes of a block of neighbouring elements, on GPUs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+from vkamp import tile
+
+#: Threads of a tile, and elements of each of them in one step.
+TILE = 256
+ITEMS = 8
+
+
+@amp.func
+def of_four(source: Any, k: Any, op: Any) -> Any:
+    """The combination of the elements ``4 * k`` to ``4 * k + 3``."""
+    a, b, c, d = source.four(k)
+    return op(op(a, b), op(c, d))
+
+
+@amp.func
+def of_block(t_idx: Any, source: Any, begin: Any, end: Any, op: Any, *, commutes: amp.constant) -> Any:
+    """The combination of the elements from ``begin`` to ``end``, one or more, for all threads of a tile of rank 1."""
+    step = t_idx.tile_dim0 * ITEMS
+    # So many that each thread has two times four, wherever the block begins.
+    if commutes and end - begin >= step + 8:
+        total = tile.reduce(t_idx, _of_thread(t_idx, source, begin, end, op), op, t_idx.tile_dim0)
+    else:
+        total = _of_step(t_idx, source, begin, end, op)
+        for start in range(begin + step, end, step):
+            total = op(total, _of_step(t_idx, source, start, end, op))
+    return total
+
+
+@amp.func
+def _of_thread(t_idx: Any, source: Any, begin: Any, end: Any, op: Any) -> Any:
+    """The combination of a thread's elements: neighbouring threads load neighbouring elements, four at a time."""
+    rank = t_idx.local[0]
+    first = (begin + 3) // 4
+    stop = end // 4
+    k = first + rank
+    one = of_four(source, k, op)
+    two = of_four(source, k + t_idx.tile_dim0, op)
+    k += 2 * t_idx.tile_dim0
+    while k + 3 * t_idx.tile_dim0 < stop:
+        # Four loads are under way at a time.
+        three = op(of_four(source, k, op), of_four(source, k + t_idx.tile_dim0, op))
+        four = op(of_four(source, k + 2 * t_idx.tile_dim0, op), of_four(source, k + 3 * t_idx.tile_dim0, op))
+        one = op(one, three)
+        two = op(two, four)
+        k += 4 * t_idx.tile_dim0
+    while k < stop:
+        one = op(one, of_four(source, k, op))
+        k += t_idx.tile_dim0
+    if begin + rank < 4 * first:
+        one = op(one, source.value(begin + rank))
+    if 4 * stop + rank < end:
+        two = op(two, source.value(4 * stop + rank))
+    return op(one, two)
+
+
+@amp.func
+def _of_step(t_idx: Any, source: Any, start: Any, end: Any, op: Any) -> Any:
+    """The combination of a step's elements in their order; fewer at the end."""
+    first = start + t_idx.local[0] * ITEMS
+    if first % 4 == 0 and first + ITEMS <= end:
+        own = op(of_four(source, first // 4, op), of_four(source, first // 4 + 1, op))
+    else:
+        own = source.value(min(first, end - 1)).copy()
+        for i in range(first + 1, min(first + ITEMS, end)):
+            own = op(own, source.value(i))
+    return tile.reduce(t_idx, own, op, min((end - start + ITEMS - 1) // ITEMS, t_idx.tile_dim0))

@@ -1,0 +1,194 @@
+"""Reductions along one axis on GPUs: a tile combines a line of neighbours, or a strip of neighbouring lines."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.algorithms._blocks import ITEMS, TILE, of_block, of_four
+from vkamp.algorithms._operators import commutes
+
+#: Lines of neighbours of up to so many elements share a tile.
+SHORT = 1024
+#: Lines, or parts of lines of four elements, side by side in a strip.
+ACROSS = 32
+#: Few lines are divided into pieces, about as many as there are tiles to occupy a large GPU.
+_TILES = 2048
+
+
+@amp.func
+def begin_of_piece(n: Any, pieces: Any, piece: Any) -> Any:
+    """Where a piece of a line begins; the pieces differ by one element at most."""
+    return piece * (n // pieces) + min(piece, n % pieces)
+
+
+@amp.kernel
+def reduce_rows_in_tiles(t_idx, source, out, n, pieces, op, *, commutes: amp.constant):
+    """Each tile combines one piece of a line of neighbours; ``out`` has the pieces of a line side by side."""
+    at = t_idx.tile[0]
+    line = at // pieces
+    piece = at - line * pieces
+    begin = line * n + begin_of_piece(n, pieces, piece)
+    end = line * n + begin_of_piece(n, pieces, piece + 1)
+    total = of_block(t_idx, source, begin, end, op, commutes=commutes)
+    if t_idx.local[0] == 0:
+        out[at] = total
+
+
+@amp.func
+def _combine(t_idx: Any, own: Any, op: Any, rank: Any, threads: Any, stride: Any) -> None:
+    """Thread ``rank`` 0 of each ``threads`` ones, ``stride`` apart, gets the combinations of their values."""
+    stage = amp.tile_static(t_idx.tile_dim0 * len(own), own.dtype)
+    for c in amp.static_range(len(own)):
+        stage[c * t_idx.tile_dim0 + t_idx.local[0]] = own[c]
+    apart = 1
+    while apart < threads:
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        if rank % (2 * apart) == 0 and rank + apart < threads:
+            for c in amp.static_range(len(own)):
+                p = c * t_idx.tile_dim0 + t_idx.local[0]
+                own[c] = op(own[c], stage[p + apart * stride])
+                stage[p] = own[c]
+        apart *= 2
+
+
+@amp.kernel
+def reduce_short_rows(
+    t_idx, source, out, n, lines, op, *, threads: amp.constant, wide: amp.constant, commutes: amp.constant
+):
+    """Each ``threads`` threads of a tile combine a line of ``n`` times ``wide`` neighbours."""
+    rank = t_idx.local[0] % threads
+    own_line = t_idx.global_[0] // threads
+    line = min(own_line, lines - 1)
+    many = begin_of_piece(n, threads, rank + 1) - begin_of_piece(n, threads, rank)
+    at = line * n + begin_of_piece(n, threads, rank)
+    step = 1
+    if commutes:
+        # Neighbouring threads load neighbouring elements.
+        many = (n - rank + threads - 1) // threads
+        at = line * n + rank
+        step = threads
+    own = amp.private(1, type(source.value(0)))
+    own[0] = of_four(source, at, op) if wide == 4 else source.value(at).copy()
+    for k in range(1, many):
+        own[0] = op(own[0], of_four(source, at + k * step, op) if wide == 4 else source.value(at + k * step))
+    _combine(t_idx, own, op, rank, threads, 1)
+    if rank == 0 and own_line < lines:
+        out[own_line] = own[0]
+
+
+@amp.kernel
+def reduce_columns_in_tiles(
+    t_idx, source, out, n, inner, strips, pieces, op,
+    *, across: amp.constant, wide: amp.constant, commutes: amp.constant,
+):  # fmt: skip
+    """Each tile combines one piece of a strip of ``across`` times ``wide`` lines, side by side.
+
+    ``out`` has the pieces of all lines of an outer index one after the other.  The threads below each other in a strip
+    take turns, or a run of elements each, if the operator may not commute.
+    """
+    down = t_idx.tile_dim0 // across
+    tx = t_idx.local[0] % across
+    ty = t_idx.local[0] // across
+    strip = t_idx.tile[0] % strips
+    row = t_idx.tile[0] // strips
+    piece = row % pieces
+    begin = begin_of_piece(n, pieces, piece)
+    length = begin_of_piece(n, pieces, piece + 1) - begin
+    column = (strip * across + tx) * wide
+    many = begin_of_piece(length, down, ty + 1) - begin_of_piece(length, down, ty)
+    first = begin_of_piece(length, down, ty)
+    step = inner
+    if commutes:
+        many = (length - ty + down - 1) // down
+        first = ty
+        step = inner * down
+    at = (row // pieces * n + begin + first) * inner + min(column, inner - wide)
+    own = amp.private(wide, type(source.value(0)))
+    x = amp.private(4 * wide, type(source.value(0)))
+    load_lines(source, at, own, 0, wide=wide)
+    at += step
+    k = 1
+    while k + 4 <= many:
+        # Four loads are under way at a time.
+        for j in amp.static_range(4):
+            load_lines(source, at + j * step, x, j * wide, wide=wide)
+        for c in amp.static_range(wide):
+            two = op(op(x[c], x[wide + c]), op(x[2 * wide + c], x[3 * wide + c]))
+            own[c] = op(own[c], two)
+        at += 4 * step
+        k += 4
+    while k < many:
+        load_lines(source, at, x, 0, wide=wide)
+        for c in amp.static_range(wide):
+            own[c] = op(own[c], x[c])
+        at += step
+        k += 1
+    _combine(t_idx, own, op, ty, down, across)
+    if ty == 0 and column < inner:
+        for c in amp.static_range(wide):
+            out[row * inner + column + c] = own[c]
+
+
+@amp.func
+def load_lines(source: Any, at: Any, x: Any, first: Any, *, wide: amp.constant) -> None:
+    """Loads the elements of ``wide`` neighbouring lines, one or four, behind ``first``."""
+    if wide == 4:
+        x[first], x[first + 1], x[first + 2], x[first + 3] = source.four(at // 4)
+    else:
+        x[first] = source.value(at)
+
+
+def upper_power(n: int) -> int:
+    """The smallest power of two that is not below ``n``."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def pieces_of(outer: int, n: int, inner: int) -> int:
+    """Into how many pieces each line is divided."""
+    tiles, least = (outer, TILE * ITEMS * 2) if inner == 1 else (outer * -(-inner // (4 * ACROSS)), 128)
+    return max(min(_TILES // tiles, n // least), 1)
+
+
+def shape_of_strip(inner: int, length: int, most: int, rows: int) -> tuple[int, int]:
+    """Lines, or vectors of them, side by side in a strip, and threads below each other, with ``rows`` elements each."""
+    across = min(upper_power(inner), ACROSS)
+    down = min(most // across, upper_power(length // rows // 2 + 1))
+    return min(upper_power(inner), most // down), down
+
+
+def combine_lines_in_tiles(
+    view: amp.accelerator_view, source: lazy.Lazy, outer: int, n: int, inner: int, pieces: int, out: Any, op: Any
+) -> None:
+    """One launch: combines each piece of each line; ``out`` has them as far apart as the elements of the lines."""
+    known = commutes(op)
+    if inner == 1 and n <= SHORT:
+        wide = 4 if n % 4 == 0 else 1
+        threads = upper_power(n // wide // 8 + 1)
+        domain = amp.extent(outer * threads).tile(TILE).pad()
+        amp.parallel_for_each(
+            view, domain, reduce_short_rows, source, out, n // wide, outer, op,
+            threads=threads, wide=wide, commutes=known,
+        )  # fmt: skip
+        return
+    if inner == 1:
+        size = min(upper_power(n // 16), TILE)
+        domain = amp.extent(outer * pieces * size).tile(size)
+        amp.parallel_for_each(view, domain, reduce_rows_in_tiles, source, out, n, pieces, op, commutes=known)
+        return
+    wide = 4 if inner % 4 == 0 else 1
+    across, down = shape_of_strip(inner // wide, n // pieces, TILE, 8)
+    strips = -(-inner // (across * wide))
+    amp.parallel_for_each(
+        view, amp.extent(outer * pieces * strips * across * down).tile(across * down), reduce_columns_in_tiles,
+        source, out, n, inner, strips, pieces, op, across=across, wide=wide, commutes=known,
+    )  # fmt: skip
+
+
+def fills_tiles(n: int, inner: int) -> bool:
+    """Whether lines occupy tiles of threads; a thread takes each of the others."""
+    return inner == 1 or n > 32 or inner >= 64
