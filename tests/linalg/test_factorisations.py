@@ -1,0 +1,224 @@
+"""Factorisations and solutions, by LAPACK's test ratios: residual / (n * eps * norm) < 30."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp import linalg
+from vkamp.algorithms import device_scalar
+
+EPS = np.finfo(np.float32).eps
+RATIO = 30
+
+
+def matrices(view, dtype, *lead, n=None, seed=0):
+    """Random matrices; larger than a block where that is quick."""
+    if n is None:
+        n = 5 if view.accelerator.device_path == "reference" else 45
+    random = np.random.default_rng(seed + n)
+    raw = random.standard_normal((*lead, n, n))
+    return (raw + 1j * random.standard_normal(raw.shape) if dtype == np.complex64 else raw).astype(dtype)
+
+
+def small(residual, whole, n):
+    """Whether a residual is as small as rounding errors are."""
+    size = abs(np.asarray(whole)).sum(-2).max()
+    return abs(residual).sum(-2).max() <= RATIO * n * EPS * size
+
+
+def device(raw, view):
+    return amp.array(raw, accelerator_view=view)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_cholesky(accelerator_view, dtype):
+    raw = matrices(accelerator_view, dtype)
+    n = len(raw)
+    a = (raw @ raw.conj().T + n * np.eye(n)).astype(dtype)
+    # The upper triangle is not read.
+    lower = np.asarray(linalg.cholesky(device(np.tril(a) + np.triu(np.full_like(a, np.nan), 1), accelerator_view)))
+    assert lower.dtype == dtype
+    assert (np.triu(lower, 1) == 0).all()
+    assert small(lower @ lower.conj().T - a, a, n)
+
+
+def test_cholesky_of_matrices_that_are_not_positive_definite(accelerator_view):
+    a = np.stack([np.eye(3), -np.eye(3)]).astype(np.float32)
+    lower = np.asarray(linalg.cholesky(device(a, accelerator_view)))
+    np.testing.assert_array_equal(lower[0], np.eye(3))
+    assert np.isnan(lower[1, 0, 0])
+
+
+def unpacked(lu, pivots):
+    """The permuted rows' order, and the two factors."""
+    rows, columns = lu.shape
+    order = np.arange(rows)
+    for j, p in enumerate(pivots):
+        order[[j, p]] = order[[p, j]]
+    k = min(rows, columns)
+    return order, np.tril(lu[:, :k], -1) + np.eye(rows, k), np.triu(lu[:k])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_lu(accelerator_view, dtype):
+    a = matrices(accelerator_view, dtype)
+    lu, pivots = (np.asarray(each) for each in linalg.lu_factor(device(a, accelerator_view)))
+    assert pivots.dtype == np.int32
+    order, lower, upper = unpacked(lu, pivots)
+    assert small(lower @ upper - a[order], a, len(a))
+    # The largest element of each column is the pivot.
+    assert (abs(lower.real) + abs(lower.imag)).max() <= (1.0 if dtype == np.float32 else 2) + 4 * EPS
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (3, 7), (2, 4, 4)])
+def test_lu_of_other_shapes(accelerator_view, shape):
+    a = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    lu, pivots = (np.asarray(each) for each in linalg.lu_factor(device(a, accelerator_view)))
+    for whole, factors, places in zip(*(x.reshape(-1, *x.shape[len(shape) - 2 :]) for x in (a, lu)),
+                                      pivots.reshape(-1, min(shape[-2:])), strict=True):  # fmt: skip
+        order, lower, upper = unpacked(factors, places)
+        assert small(lower @ upper - whole[order], whole, max(shape))
+
+
+def test_singular_matrices(accelerator_view):
+    a = np.float32([[[1, 2], [2, 4]], [[0, 0], [0, 0]], [[0, 1], [1, 0]]])
+    lu, pivots = (np.asarray(each) for each in linalg.lu_factor(device(a, accelerator_view)))
+    for whole, factors, places in zip(a, lu, pivots, strict=True):
+        order, lower, upper = unpacked(factors, places)
+        np.testing.assert_array_equal(lower @ upper, whole[order])
+    np.testing.assert_array_equal(np.asarray(linalg.det(device(a, accelerator_view))), [0, 0, -1])
+    sign, logs = linalg.slogdet(device(a, accelerator_view))
+    np.testing.assert_array_equal(np.asarray(sign), [0, 0, -1])
+    np.testing.assert_array_equal(np.asarray(logs), [-np.inf, -np.inf, 0])
+    x = np.asarray(linalg.solve(device(a, accelerator_view), np.float32([[1], [1]])))
+    assert not np.isfinite(x[0]).all()
+    assert not np.isfinite(x[1]).any()
+    np.testing.assert_array_equal(x[2], [[1], [1]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_solve(accelerator_view, dtype):
+    a = matrices(accelerator_view, dtype)
+    n = len(a)
+    b = matrices(accelerator_view, dtype, seed=1)[:, :3].copy()
+    x = np.asarray(linalg.solve(device(a, accelerator_view), device(b, accelerator_view)))
+    scale = abs(a).sum(0).max() * abs(x).sum(0).max()
+    assert abs(a @ x - b).sum(0).max() <= RATIO * n * EPS * scale
+    inverse = np.asarray(linalg.inv(device(a, accelerator_view)))
+    scale = abs(a).sum(0).max() * abs(inverse).sum(0).max()
+    assert abs(a @ inverse - np.eye(n)).sum(0).max() <= RATIO * n * EPS * scale
+
+
+def test_right_sides(accelerator_view):
+    """Vectors, batches, broadcast batches, integers."""
+    a = np.int32([[[2, 0], [1, 4]], [[1, 1], [0, 2]]])
+    pairs = [
+        (a[0], np.float32([2, 9])), (a, np.float32([2, 8])), (a, np.ones((2, 3), np.float32)),
+        (a[0], np.ones((3, 2, 1), np.float32)), (a[:, None], np.ones((1, 3, 2, 2), np.int32)),
+    ]  # fmt: skip
+    for left, right in pairs:
+        sides = right[..., None] if right.ndim == 1 else right
+        expected = np.linalg.inv(left) @ sides
+        expected = expected[..., 0] if right.ndim == 1 else expected
+        found = np.asarray(linalg.solve(left, right, accelerator_view=accelerator_view))
+        assert found.shape == expected.shape
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    factors = linalg.lu_factor(device(a.astype(np.float32), accelerator_view))
+    found = np.asarray(linalg.lu_solve(factors, np.float32([2, 8])))
+    np.testing.assert_allclose(found, (np.linalg.inv(a) @ np.float32([2, 8])))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_determinants(accelerator_view, dtype):
+    a = matrices(accelerator_view, dtype, 3, n=4)
+    np.testing.assert_allclose(np.asarray(linalg.det(device(a, accelerator_view))), np.linalg.det(a), rtol=1e-4)
+    sign, logs = linalg.slogdet(device(a, accelerator_view))
+    expected = np.linalg.slogdet(a)
+    np.testing.assert_allclose(np.asarray(sign), expected[0], rtol=1e-4)
+    np.testing.assert_allclose(np.asarray(logs), expected[1], rtol=1e-4, atol=1e-5)
+    found = linalg.det(device(a[0], accelerator_view))
+    assert isinstance(found, device_scalar)
+    np.testing.assert_allclose(found.item(), np.linalg.det(a[0]), rtol=1e-4)
+
+
+def test_solve_triangular(accelerator_view):
+    n = 9
+    a = (np.random.default_rng(2).standard_normal((n, n)) / n + 2 * np.eye(n)).astype(np.complex64)
+    b = np.random.default_rng(3).standard_normal((n, 2)).astype(np.complex64)
+    for k, (lower, trans, unit) in enumerate(
+        [(True, "N", False), (False, "T", True), (True, "C", False), (False, "N", True)]
+    ):
+        part = np.tril(a) if lower else np.triu(a)
+        whole = part - np.diag(np.diag(part)) + np.eye(n) if unit else part
+        whole = {"N": whole, "T": whole.T, "C": whole.conj().T}[trans]
+        right = b if k % 2 else b[:, 0].copy()
+        found = linalg.solve_triangular(
+            device(a, accelerator_view), right, lower=lower, trans=trans, unit_diagonal=unit
+        )  # fmt: skip
+        np.testing.assert_allclose(whole @ np.asarray(found), right, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("shape", [(9, 5), (5, 9), (4, 4), (1, 1), (6, 1), (2, 3, 2)])
+def test_qr(accelerator_view, dtype, shape):
+    random = np.random.default_rng(4)
+    a = random.standard_normal(shape) + (1j * random.standard_normal(shape) if dtype == np.complex64 else 0)
+    a = a.astype(dtype)
+    rows, columns = shape[-2:]
+    for mode in ("reduced", "complete"):
+        q, r = (np.asarray(each) for each in linalg.qr(device(a, accelerator_view), mode))
+        steps = rows if mode == "complete" else min(rows, columns)
+        assert q.shape == (*shape[:-1], steps)
+        assert q.dtype == r.dtype == dtype
+        assert (np.tril(r, -1) == 0).all()
+        assert small(q @ r - a, a, max(shape))
+        assert small(q.conj().swapaxes(-1, -2) @ q - np.eye(steps), np.eye(steps), max(shape))
+    np.testing.assert_array_equal(
+        np.asarray(linalg.qr(device(a, accelerator_view), "r")), r[..., : min(rows, columns), :]
+    )
+
+
+def test_qr_of_special_matrices(accelerator_view):
+    """Zeros, columns that depend on each other, numbers whose squares overflow or vanish."""
+    for a in (np.zeros((3, 2)), np.ones((4, 3)), np.eye(3), 1e30 * np.ones((3, 2)), 1e-30 * np.ones((3, 2))):
+        a = a.astype(np.float32)
+        q, r = (np.asarray(each) for each in linalg.qr(device(a, accelerator_view)))
+        assert small(q @ r - a, a, 4)
+        assert small(q.T @ q - np.eye(a.shape[1]), np.eye(a.shape[1]), 4)
+
+
+def test_least_squares(accelerator_view):
+    random = np.random.default_rng(5)
+    a, b = random.standard_normal((9, 4)).astype(np.float32), random.standard_normal((9, 3)).astype(np.float32)
+    for right in (b, b[:, 0].copy()):
+        found = np.asarray(linalg.lstsq(device(a, accelerator_view), device(right, accelerator_view)))
+        np.testing.assert_allclose(found, np.linalg.lstsq(a, right, rcond=None)[0], atol=1e-5)
+    with pytest.raises(amp.AmpError, match="as many rows"):
+        linalg.lstsq(a.T, b)
+    with pytest.raises(amp.AmpError, match="9 rows"):
+        linalg.lstsq(a, b[:5])
+    with pytest.raises(ValueError, match="mode"):
+        linalg.qr(a, "raw")
+
+
+def test_empty_and_errors():
+    none = np.zeros((0, 0), np.float32)
+    assert linalg.inv(none).shape == (0, 0)
+    assert linalg.det(none) == 1
+    assert linalg.cholesky(none).shape == (0, 0)
+    assert linalg.solve(np.zeros((2, 0, 0)), np.zeros((2, 0, 3))).shape == (2, 0, 3)
+    wide = np.ones((2, 3), np.float32)
+    for f in (linalg.cholesky, linalg.inv, linalg.det, linalg.slogdet, lambda a: linalg.solve(a, a)):
+        with pytest.raises(amp.AmpError, match="square matrices, not 2 x 3"):
+            f(wide)
+        with pytest.raises(TypeError, match="takes matrices"):
+            f(wide[0])
+    with pytest.raises(amp.AmpError, match="2 rows, but b has 3"):
+        linalg.solve(wide[:, :2], np.ones(3, np.float32))
+    with pytest.raises(amp.AmpError, match="broadcast"):
+        linalg.solve(np.ones((2, 3, 3), np.float32), np.ones((4, 3, 1), np.float32))
+    with pytest.raises(ValueError, match="trans"):
+        linalg.solve_triangular(wide[:, :2], wide[0, :2], trans="X")

@@ -1,0 +1,48 @@
+"""Inputs of factorisations: copies in batches, in a type with division."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp import algorithms as alg
+from vkamp.algorithms import lazy
+from vkamp.algorithms._arguments import place
+from vkamp.algorithms._convert import converted
+from vkamp.blas._operands import container
+from vkamp.linalg._shared import shape_of
+
+#: Rows of a panel, which is factorised column by column.
+PANEL = 32
+
+
+def batch_of(a: Any, name: str, *, square: bool = True) -> tuple[tuple[int, ...], int, int]:
+    """The leading dimensions, rows and columns of an input; TypeError for less than two dimensions, AmpError unless it
+    is square."""
+    shape = shape_of(a)
+    if len(shape) < 2:
+        raise TypeError(f"{name} takes matrices, or batches of them, not extents {shape}")
+    if square and shape[-1] != shape[-2]:
+        raise amp.AmpError(f"{name} takes square matrices, not {shape[-2]} x {shape[-1]}")
+    return shape[:-2], shape[-2], shape[-1]
+
+
+def type_of(*inputs: Any) -> np.dtype[Any]:
+    """The type of a solution: float32 for integers and float16."""
+    types = (container(x).dtype for x in inputs)
+    return np.result_type(*(t if t.kind in "fc" and t.itemsize >= 4 else np.dtype(np.float32) for t in types))
+
+
+def copy_of(a: Any, dtype: np.dtype[Any], shape: tuple[int, ...], view: amp.accelerator_view) -> Any:
+    """The elements in a new array of a type and a shape."""
+    source = lazy.of(container(a))
+    if container(a).dtype != dtype:
+        source = converted(source, dtype)
+    return alg.copy(source, accelerator_view=view).reshape(*shape)
+
+
+def where(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.accelerator_view:
+    """Where a function runs."""
+    return place(accelerator_view, *(x for x in inputs if isinstance(x, (amp.array, amp.array_view))))

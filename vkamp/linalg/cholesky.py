@@ -1,0 +1,95 @@
+"""Cholesky's factorisation, in blocks (LAPACK: ``potrf``)."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.blas import _triangles
+from vkamp.blas._operands import Matrix
+from vkamp.linalg._shared import function, is_empty
+from vkamp.linalg._square import PANEL, batch_of, copy_of, type_of, where
+
+
+@amp.kernel
+def keep_lower(idx, a):
+    """Zeros above the diagonal."""
+    if idx[2] > idx[1]:
+        a[idx] = type(a[idx])(0)
+
+
+@amp.kernel
+def factor_block(t_idx, a, count):
+    """The factor of one block of up to ``PANEL`` rows, of which each thread has one."""
+    kind = type(a[0, 0, 0])
+    block = amp.tile_static((PANEL, PANEL), kind)
+    n = t_idx.tile[0]
+    row = t_idx.local[1]
+    if row < count:
+        for k in range(row + 1):
+            block[row, k] = a[n, row, k]
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for j in range(count):
+        if row == j:
+            if hasattr(block[j, j], "imag"):
+                block[j, j] = kind(amp.precise_math.sqrt(block[j, j].real))
+            else:
+                block[j, j] = amp.precise_math.sqrt(block[j, j])
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        if row > j and row < count:
+            block[row, j] = block[row, j] / block[j, j]
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        if row > j and row < count:
+            for k in range(j + 1, row + 1):
+                factor = block[k, j]
+                if hasattr(factor, "imag"):
+                    factor = factor.conjugate()
+                block[row, k] -= block[row, j] * factor
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+    if row < count:
+        for k in range(row + 1):
+            a[n, row, k] = block[row, k]
+
+
+@function
+def cholesky(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """The lower triangular ``l`` with ``a = l @ l^H`` of positive definite matrices (numpy: ``linalg.cholesky``).
+
+    Only the lower triangles of ``a`` are read.  Nothing waits, so there is no LinAlgError: a matrix that is not
+    positive definite gives NaN.  AmpError unless the matrices are square.
+    """
+    lead, n, _ = batch_of(a, "cholesky")
+    if is_empty(a):
+        return np.linalg.cholesky(a)
+    view = where(accelerator_view, a)
+    made = copy_of(a, type_of(a), (math.prod(lead), n, n), view)
+    amp.parallel_for_each(view, made.extent, keep_lower, made)
+    factor(view, made)
+    return made.reshape(*lead, n, n)
+
+
+potrf = cholesky
+
+
+def factor(view: amp.accelerator_view, made: Any) -> None:
+    """Replaces the lower triangles of a batch by the factors: a block, the rows below it, the rest."""
+    n, whole = int(made.extent[1]), Matrix(made)
+    is_complex = made.dtype.kind == "c"
+    for start in range(0, n, PANEL):
+        block, below = slice(start, min(start + PANEL, n)), slice(min(start + PANEL, n), n)
+        diagonal = whole.part(block, block)
+        tiles = amp.extent(int(made.extent[0]), PANEL).tile(1, PANEL)
+        amp.parallel_for_each(view, tiles, factor_block, diagonal.values, block.stop - start)
+        if below.start == n:
+            break
+        rows = whole.part(below, block)
+        # x @ l^H = rows, as conj(l) @ x.T = rows.T.
+        _triangles.solve(view, Matrix(diagonal.values, False, is_complex), False, False, rows.transposed)
+        mirrored = Matrix(rows.values, True, is_complex)
+        _triangles.update(view, [(-1, rows, mirrored)], 1, whole.part(below, below), upper=False, hermitian=True)
