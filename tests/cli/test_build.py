@@ -123,11 +123,14 @@ def test_a_program_without_its_sources(project: Path, tmp_path: Path) -> None:
     for name in ("program", "helpers"):  # as a frozen program has them: bytecode that names no file that is there
         py_compile.compile(str(project / f"{name}.py"), cfile=str(tmp_path / f"{name}.pyc"), dfile=f"{name}.py")
     chosen = {"VKAMP_ARTIFACTS": str(project / "artifacts"), "VKAMP_ACCELERATOR": "swiftshader"}
+    (tmp_path / "program.py").write_text("another = 'program of that name'\n" * 99)
     status, out, err = run(tmp_path, "program.pyc", **chosen)
     assert (status, out) == (0, PRINTED), err
+    (tmp_path / "program.py").unlink()
     status, _, err = run(tmp_path, "program.pyc", VKAMP_ACCELERATOR="swiftshader")
     assert status == 1 and "VKA102: the source of `sums` cannot be read" in err
     # The sources in the artifacts do for a compiler, too: for another form of the program, here.
+    (tmp_path / "program.py").write_text("another = 'program of that name'\n" * 99)
     done = subprocess.run(
         [sys.executable, "program.pyc"],
         cwd=tmp_path,

@@ -79,8 +79,11 @@ def supply_sources(supplier: Callable[[CodeType], str | None]) -> None:
 
 
 def _supply(code: CodeType) -> None:
-    """Puts the text of a file that is not there where Python looks for it, for errors, too."""
-    if not linecache.getlines(code.co_filename):
+    """Puts the text of a file that is not there where Python looks for it, for errors, too.
+
+    A program without its files names them relatively: a file of that name may be any other.
+    """
+    if not os.path.isabs(code.co_filename) or not linecache.getlines(code.co_filename):
         text = _supplier(code)
         if text is not None:
             # Without a time of change it stays.

@@ -328,8 +328,12 @@ def _has_changed(index: Mapping[str, Any], request: Request, values: Iterable[An
     """Whether a file of the functions of a kernel that was compiled ahead is there, and has another text now."""
     if "sources" not in index:
         return False
-    digests = map(digest_of_code, _codes(request, values))
-    return any(now is not None and now != then for then, now in zip(index["sources"], digests, strict=True))
+    for then, code in zip(index["sources"], _codes(request, values), strict=True):
+        # Where the program comes without its files, one of that name in the working directory is another.
+        now = digest_of_code(code) if os.path.isabs(code.co_filename) else None
+        if now is not None and now != then:
+            return True
+    return False
 
 
 def text_of(code: CodeType) -> str | None:
