@@ -8,7 +8,7 @@ import pytest
 import vkamp as amp
 from tests.fft.compare import OF_COMPLEX, OF_REAL, compare, numbers
 from vkamp.fft import stockham, twiddles
-from vkamp.fft.plan import radices_of, smooth_from, split
+from vkamp.fft.lengths import radices_of, smooth_from, split
 
 #: Powers, products of the radices, primes, and products of large primes.
 CHOSEN = [

@@ -12,7 +12,7 @@ from tests.fft.compare import close, compare, numbers
 from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import tiles
-from vkamp.fft.plan import radices_of
+from vkamp.fft.lengths import radices_of
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +64,15 @@ def test_shapes_of_tiles():
                         for k in range(n)
                     }
                     assert len(places) == shape.rows * n and max(places) < shape.rows * shape.width
+
+
+@pytest.mark.parametrize("n", [12, 20])
+def test_in_place_without_races(n):
+    """On the reference accelerator, also of lines and threads at the end, which have nothing to do."""
+    x = numbers(5, n)
+    a = amp.array(x, accelerator_view=amp.accelerator("reference").default_view)
+    fft.fft(a, out=a)
+    close(a, np.fft.fft(x.astype(complex)))
 
 
 def test_captured_and_in_place():

@@ -4,11 +4,15 @@ Inputs are those of :mod:`vkamp.algorithms`: ``array``, ``array_view``, numpy ar
 arrays on the device, and nothing waits for them.  Any length is possible, along any axis.
 """
 
+from vkamp.fft.convolution import convolve, correlate, oaconvolve
+from vkamp.fft.cosine import dct, dst, idct, idst
 from vkamp.fft.helper import fftfreq, fftshift, ifftshift, rfftfreq
+from vkamp.fft.plan import plan
 from vkamp.fft.several_axes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 from vkamp.fft.transforms import fft, hfft, ifft, ihfft, irfft, rfft
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
-    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    "convolve", "correlate", "dct", "dst", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idst", "ifft",
+    "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "oaconvolve", "plan", "rfft", "rfft2",
+    "rfftfreq", "rfftn",
 ]  # fmt: skip

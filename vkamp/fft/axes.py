@@ -14,10 +14,10 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
-from vkamp.fft._arguments import check_precision, input_of, real_of, scale_of, with_dtype
+from vkamp.fft._arguments import check_precision, input_of, real_of, with_dtype
 from vkamp.fft.bluestein import run_convolution
 from vkamp.fft.ends import Given, Hermitian, Kept, RealParts
-from vkamp.fft.plan import Lines, radices_of
+from vkamp.fft.lengths import Lines, radices_of
 from vkamp.fft.stockham import run_passes
 from vkamp.fft.tiles import run_tiles
 
@@ -47,17 +47,16 @@ def _shapes(shape: tuple[int, ...], steps: Sequence[tuple[int, int]], kind: Kind
 def transform_axes(
     a: Any,
     steps: Sequence[tuple[int, int]],
-    norm: str | None,
+    scale: float,
     out: Any,
     accelerator_view: amp.accelerator_view | None,
     kind: Kind,
     *,
     inverse: bool,
 ) -> Any:
-    """The transform of an input; ``steps``: axes and lengths, in order."""
+    """The transform of an input, times ``scale``; ``steps``: axes and lengths, in order."""
     source, dtype = input_of(a, real=kind == "half")
     shapes = _shapes(tuple(source.extent), steps, kind)
-    scale = math.prod([scale_of(norm, n, inverse=inverse) for _, n in steps])
     view = place(accelerator_view, source, out)
     check_precision(view, dtype)
     real = real_of(dtype)

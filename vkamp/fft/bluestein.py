@@ -18,7 +18,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.fft.ends import Planes
-from vkamp.fft.plan import Lines, roots, smooth_from, table
+from vkamp.fft.lengths import Lines, roots, smooth_from, table
 
 
 class Chirped:

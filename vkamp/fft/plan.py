@@ -1,116 +1,86 @@
-"""How a length is transformed: its radices, and its twiddle factors.
-
-Tables are computed in double precision and rounded once, so that a transform is as exact as its type allows.  They are
-kept for later transforms, the latest ones first, up to a number of bytes.
-"""
+"""C++ AMP's class ``fft``: a transform of one extent, with the scales of both directions."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from functools import lru_cache
-from typing import Any, NamedTuple
+import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.butterflies import PRODUCTS, RADICES
-
-#: Bytes of tables that are kept.
-_MOST_BYTES = 64 << 20
-#: Factors of two: the largest product of a Stockham pass whose factors have one table.
-MOST_IN_TABLE = 1 << 16
-
-_tables: OrderedDict[Hashable, Any] = OrderedDict()
-_sizes: dict[Hashable, int] = {}
-_lock = threading.Lock()
+from vkamp.fft._arguments import axis_of, complex_of, real_of, transform
+from vkamp.fft.axes import Kind, transform_axes
+from vkamp.tracebacks import entry_point
 
 
-class Lines(NamedTuple):
-    """The lines along an axis: ``outer * inner`` of ``n`` elements, which are ``inner`` elements apart."""
+@transform
+def _planned(
+    a: Any, steps: tuple[tuple[int, int], ...], scale: float, kind: Kind, inverse: bool, out: Any, accelerator_view: Any
+) -> Any:
+    return transform_axes(a, steps, scale, out, accelerator_view, kind, inverse=inverse)
 
-    outer: int
-    n: int
-    inner: int
 
+@entry_point
+class plan:
+    """Transforms of containers of one extent and type (AMP: ``fft<T, rank>`` of ``amp_fft.h``).
 
-@lru_cache(maxsize=4096)
-def radices_of(n: int, *, plain: bool = False) -> tuple[int, ...] | None:
-    """The radices of as few passes as possible; None if the length has a prime factor above 13.
-
-    ``plain``: without radices that are products of others, whose kernels take longer to compile.
+    ``extent``: that of the elements of type ``dtype``: float32 or complex64, or with double precision float64 or
+    complex128.  The transform of real numbers has the first half of the last axis, ``n // 2 + 1`` complex numbers, as
+    :func:`vkamp.fft.rfftn`.  ``axes``: the axes, all by default.  ``forward_scale`` and ``inverse_scale`` are factors
+    of the results, 1 and one over the number of elements by default; both can be assigned.
     """
-    if n == 1:
-        return (1,)
-    rest = n
-    for prime in (2, 3, 5, 7, 11, 13):
-        while rest % prime == 0:
-            rest //= prime
-    if rest != 1:
-        return None
-    return _sorted(_split(n, tuple([radix for radix in RADICES if not (plain and radix in PRODUCTS)][::-1])))
 
+    def __init__(
+        self,
+        extent: Any,
+        dtype: Any = np.complex64,
+        axes: Sequence[int] | None = None,
+        *,
+        forward_scale: float = 1.0,
+        inverse_scale: float | None = None,
+        accelerator_view: amp.accelerator_view | None = None,
+    ) -> None:
+        self.extent, self.dtype = amp.extent(extent), np.dtype(dtype)
+        if self.dtype not in (complex_of(self.dtype), real_of(complex_of(self.dtype))):
+            raise TypeError(f"a plan is for float32, float64, complex64 or complex128, not {self.dtype}")
+        rank = self.extent.rank
+        self.axes = tuple(axis_of(rank, axis) for axis in (range(rank) if axes is None else axes))
+        if not self.axes or len(set(self.axes)) != len(self.axes):
+            raise ValueError(f"axes {self.axes}: a plan needs one axis or more, each of them once")
+        lengths = [self.extent[axis] for axis in self.axes]
+        self.forward_scale = float(forward_scale)
+        self.inverse_scale = 1 / math.prod(lengths) if inverse_scale is None else float(inverse_scale)
+        self.accelerator_view = accelerator_view
 
-def split(n: int, most: int) -> tuple[int, ...]:
-    """A number with small prime factors as a product of as few factors up to ``most`` as possible."""
-    return _sorted(_split(n, tuple([factor for factor in range(most, 1, -1) if n % factor == 0])))
+    def __repr__(self) -> str:
+        return f"plan({self.extent!r}, {self.dtype}, axes={self.axes})"
 
+    @property
+    def transformed_extent(self) -> amp.extent:
+        """The extent of the transform: of real numbers half of the last of the axes."""
+        shape = list(self.extent)
+        if self.dtype.kind == "f":
+            shape[self.axes[-1]] = shape[self.axes[-1]] // 2 + 1
+        return amp.extent(shape)
 
-def _sorted(factors: tuple[int, ...] | None) -> tuple[int, ...]:
-    assert factors is not None
-    return tuple(sorted(factors, reverse=True))
+    def forward_transform(self, input: Any, output: Any = None) -> Any:
+        """Transforms ``input`` into ``output``, or into a new array; returns it.  They may be the same if complex."""
+        return self._run(input, output, self.extent, self.dtype, inverse=False)
 
+    def inverse_transform(self, input: Any, output: Any = None) -> Any:
+        """Transforms ``input``, of the transform's extent and type, back into ``output``, or into a new array."""
+        return self._run(input, output, self.transformed_extent, complex_of(self.dtype), inverse=True)
 
-@lru_cache(maxsize=1 << 16)
-def _split(n: int, allowed: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The factors, which are as equal as possible, of those that are allowed; None if there are none."""
-    if n == 1:
-        return ()
-    best: tuple[int, ...] | None = None
-    for number, factor in enumerate(allowed):
-        if n % factor == 0:
-            rest = _split(n // factor, allowed[number:])
-            if rest is not None and (best is None or _cost((factor, *rest)) < _cost(best)):
-                best = (factor, *rest)
-    return best
-
-
-def _cost(factors: tuple[int, ...]) -> tuple[int, int]:
-    return len(factors), sum(factors)
-
-
-@lru_cache(maxsize=4096)
-def smooth_from(n: int) -> int:
-    """The smallest number from ``n`` on of the form ``2^a * 3^b * 5^c`` with few small factors."""
-    best = 1 << (n - 1).bit_length()
-    for odd in (3, 5, 9, 15):
-        power = max((-(-n // odd) - 1).bit_length(), 0)
-        best = min(best, odd << power)
-    return best
-
-
-def table(key: Hashable, make: Callable[[], np.ndarray[Any, Any]]) -> Any:
-    """A table of a key as a container, made where it is not kept."""
-    with _lock:
-        known = _tables.get(key)
-        if known is not None:
-            _tables.move_to_end(key)
-            return known
-    values = make()
-    values.flags.writeable = False
-    made = amp.array_view(values, readonly=True)
-    with _lock:
-        _tables[key] = made
-        _sizes[key] = values.nbytes
-        while sum(_sizes.values()) > _MOST_BYTES and len(_tables) > 1:
-            del _sizes[_tables.popitem(last=False)[0]]
-    return made
-
-
-def roots(n: int, exponents: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """``exp(-2j * pi * exponents / n)``, rounded once; the exponents are from 0 to n - 1."""
-    angle = exponents * (-2 * np.pi / n)
-    made = np.empty(exponents.shape, dtype)
-    made.real, made.imag = np.cos(angle), np.sin(angle)
-    return made
+    def _run(self, a: Any, out: Any, extent: amp.extent, dtype: np.dtype[Any], *, inverse: bool) -> Any:
+        if not isinstance(a, (amp.array, amp.array_view)):
+            a = amp.array_view(a, readonly=True)
+        if a.extent != extent or a.dtype != dtype:
+            raise amp.AmpError(f"the input has {a.extent!r} of {a.dtype}, and the plan takes {extent!r} of {dtype}")
+        steps = [(axis, self.extent[axis]) for axis in self.axes]
+        kind: Kind = "complex"
+        if self.dtype.kind == "f":
+            kind = "real" if inverse else "half"
+            steps = steps if inverse else [steps[-1], *steps[:-1]]
+        scale = self.inverse_scale if inverse else self.forward_scale
+        return _planned(a, tuple(steps), scale, kind, inverse, out, self.accelerator_view)

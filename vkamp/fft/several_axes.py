@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms.transform import copy
-from vkamp.fft._arguments import axis_of, length_of, transform
+from vkamp.fft._arguments import axis_of, length_of, scale_of, transform
 from vkamp.fft.axes import Kind, transform_axes
 
 _Ints = Sequence[int] | None
@@ -43,7 +44,8 @@ def _several(
     steps = _steps(a, s, axes, kind)
     if not steps:
         return copy(a, out=out, accelerator_view=accelerator_view)
-    return transform_axes(a, steps, norm, out, accelerator_view, kind, inverse=inverse)
+    scale = math.prod([scale_of(norm, n, inverse=inverse) for _, n in steps])
+    return transform_axes(a, steps, scale, out, accelerator_view, kind, inverse=inverse)
 
 
 @transform

@@ -18,7 +18,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.fft.butterflies import butterfly, tables_of
 from vkamp.fft.ends import Planes
-from vkamp.fft.plan import Lines, radices_of
+from vkamp.fft.lengths import Lines, radices_of
 from vkamp.fft.twiddles import twiddles
 
 #: Numbers from which on fewer passes are worth kernels that take longer to compile.

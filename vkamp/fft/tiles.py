@@ -21,7 +21,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.fft.butterflies import butterfly, tables_of
 from vkamp.fft.ends import Planes
-from vkamp.fft.plan import Lines, radices_of, roots, split, table
+from vkamp.fft.lengths import Lines, radices_of, roots, split, table
 from vkamp.fft.twiddles import twiddles
 
 #: The longest line of a tile, and the longest part of a line in a tile with four parts or more.
@@ -86,17 +86,20 @@ def _address(row, k, *, shape: amp.constant):
 
 
 @amp.func
-def _first_loaded(source, twiddles, at, item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of the first stage, from memory."""
+def _first_loaded(source, twiddles, at, item, is_item, *, shape: amp.constant, stage: amp.constant):
+    """The numbers of a butterfly of the first stage, from memory; zeros for threads that have none."""
     first, count, step, before, inner = at
     row, place = _row_and_place(item, shape=shape, stage=stage)
     plane, p, _, power = _line(first, row, count, step, before, inner, shape=shape)
     k = amp.int32(power)
     steps = shape.n // stage.radix
-    return tuple(
-        twiddles.times(source.load(plane, amp.int32(p + (place + r * steps) * step)), amp.int32(place + r * steps), k)
+    # Nothing is loaded twice: another thread may store its results there.
+    is_there = is_item and first + row < count
+    v = tuple(
+        source.load(plane, amp.int32(p + (place + r * steps) * step)) if is_there else shape.kind(0)
         for r in range(stage.radix)
     )
+    return tuple(twiddles.times(v[r], amp.int32(place + r * steps), k) for r in range(stage.radix))
 
 
 @amp.func
@@ -131,7 +134,10 @@ def _run_stage(t_idx, memory, source, target, twiddles, table, at, *, shape: amp
     last = shape.rows * shape.n // stage.radix - 1
     items = tuple(min(local + b * shape.threads, last) for b in range(stage.butterflies))
     if stage.is_first:
-        v = tuple(_first_loaded(source, twiddles, at, item, shape=shape, stage=stage) for item in items)
+        v = tuple(
+            _first_loaded(source, twiddles, at, items[b], local + b * shape.threads <= last, shape=shape, stage=stage)
+            for b in range(stage.butterflies)
+        )
     else:
         v = tuple(_loaded(memory, table, item, shape=shape, stage=stage) for item in items)
         if not stage.is_last:
@@ -140,7 +146,10 @@ def _run_stage(t_idx, memory, source, target, twiddles, table, at, *, shape: amp
         if local + b * shape.threads <= last:
             z = butterfly(v[b], radix=stage.radix, tables=stage.tables)
             _store(memory, target, z, at, items[b], shape=shape, stage=stage)
-    if not stage.is_last:
+    if stage.is_first and not stage.is_last:
+        # A result may stand where another thread has loaded a number.
+        t_idx.barrier.wait_with_all_memory_fence()
+    elif not stage.is_last:
         t_idx.barrier.wait_with_tile_static_memory_fence()
 
 

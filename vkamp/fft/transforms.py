@@ -6,7 +6,7 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.fft._arguments import axis_of, length_of, transform
+from vkamp.fft._arguments import axis_of, length_of, scale_of, transform
 from vkamp.fft.axes import Kind, transform_axes
 
 
@@ -20,8 +20,10 @@ def along(
     if n is None:
         given = source.extent[axis]
         n = 2 * (given - 1) if kind == "real" else given
-    steps = [(axis, length_of(n))]
-    return transform_axes(a, steps, norm, out, accelerator_view, kind, inverse=inverse)
+    n = length_of(n)
+    return transform_axes(
+        a, [(axis, n)], scale_of(norm, n, inverse=inverse), out, accelerator_view, kind, inverse=inverse
+    )  # fmt: skip
 
 
 @transform

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.plan import MOST_IN_TABLE, roots, table
+from vkamp.fft.lengths import MOST_IN_TABLE, roots, table
 
 #: Bits of the lower part of an exponent.
 _LOW = 10

@@ -1,0 +1,92 @@
+"""Convolutions and correlations against numpy's sums, and the convolution theorem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.fft.compare import close, numbers, wide
+from vkamp import fft
+
+MODES = ("full", "same", "valid")
+LLVMPIPE = "llvmpipe@vulkan"
+
+
+def view_of(accelerator):
+    return amp.accelerator(accelerator).default_view
+
+
+def kept(full, mode, shape, other):
+    """What a mode keeps of a full convolution."""
+    if mode == "same":
+        return full[tuple(slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in zip(shape, other, strict=True))]
+    if mode == "valid":
+        return full[tuple(slice(min(n, m) - 1, max(n, m)) for n, m in zip(shape, other, strict=True))]
+    return full
+
+
+def convolved(a, b):
+    """A full convolution as a sum of shifted inputs."""
+    found = np.zeros([n + m - 1 for n, m in zip(a.shape, b.shape, strict=True)], np.result_type(a, b))
+    for at in np.ndindex(b.shape):
+        found[tuple(slice(i, i + n) for i, n in zip(at, a.shape, strict=True))] += b[at] * a
+    return found
+
+
+@pytest.mark.parametrize("accelerator", ["reference", LLVMPIPE, "swiftshader@vulkan"])
+def test_rows(accelerator):
+    where = {"accelerator_view": view_of(accelerator)}
+    a, b = numbers(11).real.copy(), numbers(4).real.copy()
+    for mode in MODES if accelerator == LLVMPIPE else ("same",):
+        close(fft.convolve(a, b, mode, **where), kept(np.convolve(wide(a), wide(b)), mode, (11,), (4,)))
+        close(fft.correlate(a, b, mode, **where), kept(np.correlate(wide(a), wide(b), "full"), mode, (11,), (4,)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_images(mode):
+    where = {"accelerator_view": view_of(LLVMPIPE)}
+    a, b = numbers(7, 10), numbers(3, 4, seed=1)
+    full = convolved(wide(a), wide(b))
+    close(fft.convolve(a, b, mode, **where), kept(full, mode, a.shape, b.shape))
+    if mode != "same":
+        close(fft.convolve(b, a, mode, **where), kept(full, mode, a.shape, b.shape))
+    crossed = convolved(wide(a), wide(b)[::-1, ::-1].conj())
+    out = amp.array(amp.extent(kept(full, mode, a.shape, b.shape).shape), np.complex64, **where)
+    assert fft.correlate(a, b, mode, out=out, **where) is out
+    close(out, kept(crossed, mode, a.shape, b.shape))
+
+
+@pytest.mark.parametrize(("n", "m"), [(2000, 3), (2047, 150), (600, 1), (20, 30)])
+def test_long_inputs_in_blocks(n, m):
+    where = {"accelerator_view": view_of(LLVMPIPE)}
+    a, b = numbers(n).real.copy(), numbers(m).real.copy()
+    full = np.convolve(wide(a), wide(b))
+    for mode in MODES:
+        close(fft.oaconvolve(a, b, mode, **where), kept(full, mode, (n,), (m,)))
+
+
+def test_convolution_theorem():
+    view = view_of(LLVMPIPE)
+    a, b = numbers(30), numbers(30, seed=2)
+    product = np.asarray(fft.fft(a, accelerator_view=view)) * np.asarray(fft.fft(b, accelerator_view=view))
+    circular = [sum(complex(a[j]) * complex(b[k - j]) for j in range(30)) for k in range(30)]
+    found = np.asarray(fft.ifft(product, accelerator_view=view))
+    np.testing.assert_allclose(found, circular, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_errors(accelerator_view):
+    a, b = numbers(4, 5), numbers(3, 6)
+    with pytest.raises(ValueError, match="valid"):
+        fft.convolve(a, b, "valid")
+    with pytest.raises(ValueError, match="mode 'all'"):
+        fft.convolve(a, b, "all")
+    with pytest.raises(TypeError, match="different ranks"):
+        fft.convolve(a, b[0])
+    with pytest.raises(TypeError, match="different precision"):
+        fft.convolve(a, b.astype(complex))
+    with pytest.raises(TypeError, match="rank 1"):
+        fft.oaconvolve(a, b)
+    with pytest.raises(amp.AmpError, match="out has"):
+        fft.convolve(a[0], b[0], out=np.zeros(3, np.complex64))

@@ -1,0 +1,65 @@
+"""C++ AMP's class, and properties of the transforms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vkamp as amp
+from tests.fft.compare import close, error, numbers, wide
+from vkamp import fft
+
+
+def test_complex_plans(accelerator_view):
+    x = numbers(4, 6)
+    p = fft.plan(amp.extent(4, 6), accelerator_view=accelerator_view)
+    assert p.extent == amp.extent(4, 6) and p.inverse_scale == 1 / 24 and p.forward_scale == 1
+    a, out = (amp.array(x, accelerator_view=accelerator_view) for _ in range(2))
+    assert p.forward_transform(a, out) is out
+    close(out, np.fft.fft2(wide(x)))
+    close(p.inverse_transform(out), wide(x))
+    p.forward_scale = 0.5
+    close(p.forward_transform(a, a), np.fft.fft2(wide(x)) / 2)
+
+
+def test_real_plans(accelerator_view):
+    x = numbers(3, 4, dtype=np.float32)
+    p = fft.plan((3, 4), np.float32, (1, 0), inverse_scale=1.0, accelerator_view=accelerator_view)
+    assert p.transformed_extent == amp.extent(2, 4)
+    y = p.forward_transform(x)
+    close(y, np.fft.rfftn(wide(x), axes=(1, 0)))
+    close(p.inverse_transform(y), wide(x) * 12)
+
+
+def test_errors():
+    with pytest.raises(TypeError, match="a plan is for"):
+        fft.plan(4, np.int32)
+    with pytest.raises(ValueError, match="each of them once"):
+        fft.plan((4, 4), axes=(0, -2))
+    p = fft.plan((4, 4), np.float32)
+    with pytest.raises(amp.AmpError, match="the plan takes"):
+        p.forward_transform(np.zeros((4, 5), np.float32))
+    with pytest.raises(amp.AmpError, match="the plan takes"):
+        p.inverse_transform(np.zeros((4, 4), np.complex64))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    n=st.integers(1, 60), rows=st.integers(1, 3), by=st.integers(0, 60), seed=st.integers(0, 100), real=st.booleans()
+)
+def test_properties(n, rows, by, seed, real):
+    """Back and forth, Parseval's theorem, the shift theorem, and linearity."""
+    where = {"accelerator_view": amp.accelerator("llvmpipe@vulkan").default_view}
+    x, y = (numbers(rows, n, seed=seed + k) for k in (0, 1))
+    if real:
+        x = x.real.copy()
+        close(fft.irfft(fft.rfft(x, **where), n, **where), wide(x))
+    spectrum = np.asarray(fft.fft(x, **where))
+    close(fft.ifft(spectrum, **where), wide(x))
+    assert np.linalg.norm(spectrum) == pytest.approx(np.sqrt(n) * np.linalg.norm(wide(x)), rel=1e-6)
+    moved = np.asarray(fft.fft(np.roll(x, by, axis=1), **where))
+    close(moved, wide(spectrum) * np.exp(-2j * np.pi * by * np.arange(n) / n))
+    both = np.asarray(fft.fft(x + 2 * y, **where))
+    assert error(both, wide(spectrum) + 2 * wide(fft.fft(y, **where))) < 1e-6

@@ -1,0 +1,116 @@
+"""How a length is transformed: its radices, and its twiddle factors.
+
+Tables are computed in double precision and rounded once, so that a transform is as exact as its type allows.  They are
+kept for later transforms, the latest ones first, up to a number of bytes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.fft.butterflies import PRODUCTS, RADICES
+
+#: Bytes of tables that are kept.
+_MOST_BYTES = 64 << 20
+#: Factors of two: the largest product of a Stockham pass whose factors have one table.
+MOST_IN_TABLE = 1 << 16
+
+_tables: OrderedDict[Hashable, Any] = OrderedDict()
+_sizes: dict[Hashable, int] = {}
+_lock = threading.Lock()
+
+
+class Lines(NamedTuple):
+    """The lines along an axis: ``outer * inner`` of ``n`` elements, which are ``inner`` elements apart."""
+
+    outer: int
+    n: int
+    inner: int
+
+
+@lru_cache(maxsize=4096)
+def radices_of(n: int, *, plain: bool = False) -> tuple[int, ...] | None:
+    """The radices of as few passes as possible; None if the length has a prime factor above 13.
+
+    ``plain``: without radices that are products of others, whose kernels take longer to compile.
+    """
+    if n == 1:
+        return (1,)
+    rest = n
+    for prime in (2, 3, 5, 7, 11, 13):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return None
+    return _sorted(_split(n, tuple([radix for radix in RADICES if not (plain and radix in PRODUCTS)][::-1])))
+
+
+def split(n: int, most: int) -> tuple[int, ...]:
+    """A number with small prime factors as a product of as few factors up to ``most`` as possible."""
+    return _sorted(_split(n, tuple([factor for factor in range(most, 1, -1) if n % factor == 0])))
+
+
+def _sorted(factors: tuple[int, ...] | None) -> tuple[int, ...]:
+    assert factors is not None
+    return tuple(sorted(factors, reverse=True))
+
+
+@lru_cache(maxsize=1 << 16)
+def _split(n: int, allowed: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The factors, which are as equal as possible, of those that are allowed; None if there are none."""
+    if n == 1:
+        return ()
+    best: tuple[int, ...] | None = None
+    for number, factor in enumerate(allowed):
+        if n % factor == 0:
+            rest = _split(n // factor, allowed[number:])
+            if rest is not None and (best is None or _cost((factor, *rest)) < _cost(best)):
+                best = (factor, *rest)
+    return best
+
+
+def _cost(factors: tuple[int, ...]) -> tuple[int, int]:
+    return len(factors), sum(factors)
+
+
+@lru_cache(maxsize=4096)
+def smooth_from(n: int) -> int:
+    """The smallest number from ``n`` on of the form ``2^a * 3^b * 5^c`` with few small factors."""
+    best = 1 << (n - 1).bit_length()
+    for odd in (3, 5, 9, 15):
+        power = max((-(-n // odd) - 1).bit_length(), 0)
+        best = min(best, odd << power)
+    return best
+
+
+def table(key: Hashable, make: Callable[[], np.ndarray[Any, Any]]) -> Any:
+    """A table of a key as a container, made where it is not kept."""
+    with _lock:
+        known = _tables.get(key)
+        if known is not None:
+            _tables.move_to_end(key)
+            return known
+    values = make()
+    values.flags.writeable = False
+    made = amp.array_view(values, readonly=True)
+    with _lock:
+        _tables[key] = made
+        _sizes[key] = values.nbytes
+        while sum(_sizes.values()) > _MOST_BYTES and len(_tables) > 1:
+            del _sizes[_tables.popitem(last=False)[0]]
+    return made
+
+
+def roots(n: int, exponents: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """``exp(-2j * pi * exponents / n)``, rounded once; the exponents are from 0 to n - 1."""
+    angle = exponents * (-2 * np.pi / n)
+    made = np.empty(exponents.shape, dtype)
+    made.real, made.imag = np.cos(angle), np.sin(angle)
+    return made
