@@ -11,6 +11,7 @@ from vkamp.algorithms.counted import counted
 from vkamp.algorithms.cumulative import cummax, cummin, cumulative_prod, cumulative_sum
 from vkamp.algorithms.determinism import deterministic
 from vkamp.algorithms.differences import adjacent_difference, diff
+from vkamp.algorithms.extremes import argmax, argmin
 from vkamp.algorithms.histogram import bincount, digitize, histogram, histogram_range
 from vkamp.algorithms.merge import merge, merge_by_key
 from vkamp.algorithms.order import is_partitioned, nth_element, partition_point, quantile
@@ -25,8 +26,6 @@ from vkamp.algorithms.search import (
     all_of,
     any,
     any_of,
-    argmax,
-    argmin,
     equal,
     find,
     find_if,

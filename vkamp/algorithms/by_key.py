@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import functional, lazy
+from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, output, outputs, place, value
 from vkamp.algorithms._operators import Heads, closed, identity_of
+from vkamp.algorithms.by_key_tiles import can_reduce, reduce_by_key_into
 from vkamp.algorithms.counted import counted
+from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.segments import After, Exclusive, Tails, first_of, scan_pairs
-from vkamp.algorithms.select import selected
+from vkamp.algorithms.select import selected, target_of
 from vkamp.algorithms.transform import store
 
 
@@ -78,6 +80,13 @@ def reduce_by_key(
     view = place(accelerator_view, source, names, for_keys, for_values)
     computed, op = closed(source, op)
     dtype = element(computed)
+    if _choose.form_of(view) == "tiles" and can_reduce(names, dtype):
+        keys_out = target_of(for_keys, names, lazy.dtype_of(names), view, source)
+        values_out = target_of(for_values, source, dtype, view, names)
+        if can_reduce(lazy.Elements(keys_out), values_out.dtype):
+            count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
+            reduce_by_key_into(view, names, source, keys_out, values_out, count, eq, op, dtype)
+            return counted(keys_out, device_scalar(count)), counted(values_out, device_scalar(count))
     heads = Heads(names, eq)
     found = scan_pairs(view, source, heads, op, dtype)
     tails = lazy.At(Tails(source.extent[0]), heads)

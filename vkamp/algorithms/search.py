@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, output, place, value
 from vkamp.algorithms._operators import NOWHERE, Flag, Is, Pairs, Places, Swapped, like, sorts_before
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
@@ -159,118 +159,6 @@ def equal(
     return all_of(
         lazy.map(functional.not2(functional.not2(eq)), a, b), functional.truth, accelerator_view=accelerator_view
     )
-
-
-# -- extremes ------------------------------------------------------------------------------------------------------
-
-
-class _Better:
-    """Of two positions the one with the better element; of equal ones, and of NaN, the first."""
-
-    __slots__ = ("less", "values")
-
-    def __init__(self, values: lazy.Lazy, less: Any) -> None:
-        self.values, self.less = values, less
-
-    @amp.func
-    def __call__(self, i: Any, j: Any) -> Any:
-        x = self.values.value(i)
-        y = self.values.value(j)
-        if x != x:
-            return i
-        return j if y != y or self.less(y, x) else i
-
-
-@amp.func
-def _is_better(x: Any, y: Any, less: Any) -> Any:
-    """Whether an element behind ``x`` is better."""
-    return x == x and (y != y or less(y, x))
-
-
-@amp.kernel
-def extreme_of_runs(t_idx, source, out, n, length, less):
-    """The position of the best element of one run, four elements at a time."""
-    run = t_idx.global_[0]
-    if run < out.extent[0]:
-        first = run * length
-        end = first + min(length, n - first)
-        best = source.value(first).copy()
-        at = first
-        for k in range(first // 4, end // 4):
-            a, b, c, d = source.four(k)
-            if _is_better(best, a, less):
-                best = a.copy()
-                at = 4 * k
-            if _is_better(best, b, less):
-                best = b.copy()
-                at = 4 * k + 1
-            if _is_better(best, c, less):
-                best = c.copy()
-                at = 4 * k + 2
-            if _is_better(best, d, less):
-                best = d.copy()
-                at = 4 * k + 3
-        for i in range(end // 4 * 4, end):
-            x = source.value(i)
-            if _is_better(best, x, less):
-                best = x.copy()
-                at = i
-        out[run] = at
-
-
-@amp.kernel
-def _along_line(idx, found, n, inner):
-    """Replaces positions of elements by those on their lines."""
-    found[idx] = found[idx] // inner % n
-
-
-def _extreme(a: Any, less: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None) -> Any:
-    source = lazy.of(a)
-    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
-    source = source.flat()
-    view = place(accelerator_view, source)
-    found = amp.array(shape_of(lines), np.int32, accelerator_view=view)
-    row = found.reshape(-1)
-    places = lazy.arange(source.extent[0])
-    if lines is None and _choose.form_of(view) == "runs":
-        # The best element stays in a register: an operator on positions would load it again.
-        split = _choose.runs(view, source.extent[0])
-        of_runs = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
-        domain = _choose.domain_of_runs(view, split)
-        amp.parallel_for_each(view, domain, extreme_of_runs, source, of_runs, source.extent[0], split.length, less)
-        places = lazy.Elements(of_runs)
-    combine(view, places, lines, row, _Better(source, less))
-    if lines is None:
-        return device_scalar(found)
-    amp.parallel_for_each(view, row.extent, _along_line, row, lines.n, lines.inner)
-    return found
-
-
-def argmin(
-    a: Any,
-    *,
-    axis: int | None = None,
-    keepdims: bool = False,
-    less: Any = functional.less,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
-    """The row-major position of the first smallest element, or of the first NaN (C++: ``min_element``), as int32.
-
-    With an ``axis``, the positions along it.  ``less`` is another order.
-    """
-    return _extreme(a, less, axis, keepdims, accelerator_view)
-
-
-def argmax(
-    a: Any,
-    *,
-    axis: int | None = None,
-    keepdims: bool = False,
-    less: Any = functional.less,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
-    """The position of the first largest element, as :func:`argmin` (C++: ``max_element``)."""
-    return _extreme(a, Swapped(less), axis, keepdims, accelerator_view)
 
 
 # -- binary search -------------------------------------------------------------------------------------------------

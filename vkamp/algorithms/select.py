@@ -142,6 +142,19 @@ def _select_into(
     )  # fmt: skip
 
 
+def target_of(out: Any, source: lazy.Lazy, dtype: np.dtype[Any], view: amp.accelerator_view, *others: lazy.Lazy) -> Any:
+    """Where a selection stores elements: ``out``, which must not overlap its inputs, or a new array."""
+    if out is lazy.discard:
+        # What is behind its end is not stored.
+        out = amp.array(amp.extent(1), dtype, accelerator_view=view)
+    elif out is None:
+        out = amp.array(source.extent, dtype, accelerator_view=view)
+    elif not isinstance(out, (amp.array, amp.array_view)):
+        out = amp.array_view(out)
+    refuse_overlap(out, source, *others)
+    return out
+
+
 def selected(
     flags: lazy.Lazy, source: lazy.Lazy, out: Any, view: amp.accelerator_view, pred: Any = None, *,
     keeps_rest: bool = False, dtype: np.dtype[Any] | None = None, begins: Any = None,
@@ -151,14 +164,7 @@ def selected(
     ``begins`` gets their positions; ``pred`` computes the flags of a source's elements, which saves loads.
     """
     is_own = out is None
-    if out is lazy.discard:
-        # What is behind its end is not stored.
-        out = amp.array(amp.extent(1), dtype_of(source) if dtype is None else dtype, accelerator_view=view)
-    elif is_own:
-        out = amp.array(source.extent, dtype_of(source) if dtype is None else dtype, accelerator_view=view)
-    elif not isinstance(out, (amp.array, amp.array_view)):
-        out = amp.array_view(out)
-    refuse_overlap(out, source, flags)
+    out = target_of(out, source, dtype_of(source) if dtype is None else dtype, view, flags)
     count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     values, target = in_words(source, out)
     # Where elements are moved as words, the condition needs the numbers.

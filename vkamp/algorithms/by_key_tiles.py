@@ -1,0 +1,190 @@
+"""Reductions of runs of equal keys on GPUs, in blocks: the blocks' totals, their scan, and the runs.
+
+The first pass loads all keys, and the values behind the last head of a block; the second one goes through a block in
+rows of four elements for each thread, whose scan gives the number of each run and the value so far (CUB's
+``DeviceReduce::ReduceByKey``, in passes, so that the order of the operations does not depend on scheduling).
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp import tile
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import value
+from vkamp.algorithms._blocks import TILE, of_block
+from vkamp.algorithms.lazy import pair_of
+from vkamp.algorithms.scan import scan_totals_in_tile, tile_size
+from vkamp.algorithms.scan_axis_tiles import Restarting
+
+#: Elements of a row, and rows whose elements are loaded at a time.
+ROW, ROWS = TILE * 4, 2
+#: Tiles of a launch; one tile scans their totals.
+_TILES = 1024
+
+
+class Counting:
+    """An operator on pairs of a value and a number of heads: the value begins again behind a head."""
+
+    __slots__ = ("op", "pair")
+
+    def __init__(self, op: Any, pair: Any) -> None:
+        self.op, self.pair = op, pair
+
+    @amp.func
+    def __call__(self, a: Any, b: Any) -> Any:
+        first = b.first.copy()
+        if b.second == 0:
+            first = self.op(a.first, b.first)
+        return self.pair(first, a.second + b.second)
+
+
+@amp.func
+def _four(source: Any, first: Any, end: Any) -> Any:
+    """Four elements; behind the end any of them."""
+    if first + 4 <= end:
+        a, b, c, d = source.four(first // 4)
+    else:
+        a = source.value(min(first, end - 1))
+        b = source.value(min(first + 1, end - 1))
+        c = source.value(min(first + 2, end - 1))
+        d = source.value(min(first + 3, end - 1))
+    return a, b, c, d
+
+
+@amp.func
+def _heads(keys: Any, first: Any, end: Any, eq: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Which of four keys are the first ones of runs, as bits; those behind the end are not."""
+    before = keys.value(max(min(first, end) - 1, 0))
+    bits = 1 if first == 0 or not eq(before, a) else 0
+    bits |= (0 if eq(a, b) else 2) | (0 if eq(b, c) else 4) | (0 if eq(c, d) else 8)
+    return bits & ((1 << min(max(end - first, 0), 4)) - 1)
+
+
+@amp.kernel
+def block_totals(t_idx, keys, values, pairs, counts, n, length, eq, op):
+    """The heads of each block, and the combination of its values from its last head on, or of all."""
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    heads = amp.int32(0)
+    last = -1
+    for start in range(begin, end, 4 * ROW):
+        for j in amp.static_range(4):
+            first = start + (j * TILE + t_idx.local[0]) * 4
+            a, b, c, d = _four(keys, first, end)
+            bits = _heads(keys, first, end, eq, a, b, c, d)
+            heads += amp.int32(amp.direct3d.countbits(amp.uint32(bits)))
+            if bits != 0:
+                last = first + (3 if bits >= 8 else 2 if bits >= 4 else 1 if bits >= 2 else 0)
+    many = tile.reduce(t_idx, heads, functional.plus, TILE)
+    at = tile.reduce(t_idx, last, functional.max, TILE)
+    total = of_block(t_idx, values, max(at, begin), end, op, commutes=False)
+    if t_idx.local[0] == 0:
+        counts[t_idx.tile] = many
+        pairs[t_idx.tile].first = total
+        pairs[t_idx.tile].second = 1 if many > 0 else 0
+
+
+@amp.kernel
+def reduce_runs_of_blocks(
+    t_idx, keys, values, pairs, before, keys_out, values_out, count, n, length, eq, op, counting
+):  # fmt: skip
+    """Stores the key and the combination of each run that begins in a block, or ends behind one.
+
+    ``pairs`` and ``before``: what comes before each block, of its first run and of the number of runs.
+    """
+    rank = t_idx.local[0]
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    base = before[t_idx.tile]
+    carry = pairs[t_idx.tile].first.copy()
+    own = amp.private(4 * ROWS, type(keys.value(0)))
+    x = amp.private(4 * ROWS, type(carry))
+    bits = amp.private(ROWS, amp.int32)
+    key_stage = amp.tile_static(ROW, type(keys.value(0)))
+    stage = amp.tile_static(ROW, type(carry))
+    for start in range(begin, end, ROWS * ROW):
+        for j in amp.static_range(ROWS):
+            first = start + (j * TILE + rank) * 4
+            a, b, c, d = _four(keys, first, end)
+            bits[j] = _heads(keys, first, end, eq, a, b, c, d)
+            own[4 * j] = a
+            own[4 * j + 1] = b
+            own[4 * j + 2] = c
+            own[4 * j + 3] = d
+            x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = _four(values, first, end)
+        for j in amp.static_range(ROWS):
+            first = start + (j * TILE + rank) * 4
+            _, ahead, total = tile.scan_of(t_idx, _of_four(x, 4 * j, bits[j], op, counting), counting, TILE)
+            upto = counting(counting.pair(carry, base), ahead)
+            if rank == 0:
+                upto = counting.pair(carry, base)
+            run = upto.second
+            so_far = upto.first.copy()
+            for k in amp.static_range(4):
+                if (bits[j] >> k) & 1 != 0:
+                    key_stage[run - base] = own[4 * j + k]
+                    stage[run - base] = so_far
+                    so_far = x[4 * j + k].copy()
+                    run += 1
+                else:
+                    so_far = op(so_far, x[4 * j + k])
+                if first + k == n - 1:
+                    count[0] = run
+                    if run - 1 < values_out.extent[0]:
+                        values_out[run - 1] = so_far
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            for k in amp.static_range(4):
+                p = k * TILE + rank
+                if p < total.second:
+                    if base + p < keys_out.extent[0]:
+                        keys_out[base + p] = key_stage[p]
+                    # What ends at a head is the run before it.
+                    if base + p > 0 and base + p - 1 < values_out.extent[0]:
+                        values_out[base + p - 1] = stage[p]
+            carry = op(carry, total.first) if total.second == 0 else total.first.copy()
+            base += total.second
+
+
+@amp.func
+def _of_four(x: Any, at: amp.constant, bits: Any, op: Any, counting: Any) -> Any:
+    """The number of heads among four elements, and the combination of those from the last one on."""
+    total = x[at].copy()
+    for k in amp.static_range(1, 4):
+        total = x[at + k].copy() if (bits >> k) & 1 != 0 else op(total, x[at + k])
+    return counting.pair(total, amp.int32(amp.direct3d.countbits(amp.uint32(bits))))
+
+
+def can_reduce(keys: lazy.Lazy, dtype: np.dtype[Any]) -> bool:
+    """Whether the elements are numbers that a tile has room for."""
+    return all(each.kind in "iufc" and each.itemsize in (4, 8) for each in (lazy.dtype_of(keys), dtype))
+
+
+def reduce_by_key_into(
+    view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, keys_out: Any, values_out: Any, count: Any,
+    eq: Any, op: Any, dtype: np.dtype[Any],
+) -> None:  # fmt: skip
+    """Stores the key of each run, the combination of its values, of a type, and the number of runs."""
+    n = keys.extent[0]
+    size = tile_size(view)
+    split = _choose.blocks(n, ROWS * ROW, min(_TILES, size))
+    pair = pair_of(dtype, np.dtype(np.int32))
+    pairs = amp.array(amp.extent(split.pieces), pair, accelerator_view=view)
+    before = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
+    domain = amp.extent(split.pieces * TILE).tile(TILE)
+    amp.parallel_for_each(view, domain, block_totals, keys, values, pairs, before, n, split.length, eq, op)
+    one = amp.extent(size).tile(size)
+    amp.parallel_for_each(view, one, scan_totals_in_tile, before, 0, functional.plus, has_init=True)
+    amp.parallel_for_each(
+        view, one, scan_totals_in_tile, pairs, value(None, pairs.dtype), Restarting(op, pair), has_init=False
+    )  # fmt: skip
+    amp.parallel_for_each(
+        view, domain, reduce_runs_of_blocks, keys, values, pairs, before, keys_out, values_out, count, n, split.length,
+        eq, op, Counting(op, pair),
+    )  # fmt: skip

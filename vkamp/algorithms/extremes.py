@@ -1,0 +1,186 @@
+"""The positions of extremes: ``argmin`` and ``argmax``."""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp import tile
+from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import place
+from vkamp.algorithms._blocks import ITEMS, TILE
+from vkamp.algorithms._operators import Swapped
+from vkamp.algorithms.reduce import combine, shape_of
+from vkamp.algorithms.reduce_axis import lines_of
+from vkamp.algorithms.scalars import device_scalar
+
+#: Tiles of the first launch.
+_TILES = 1024
+
+
+class _Better:
+    """Of two positions the one with the better element; of equal ones, and of NaN, the first."""
+
+    __slots__ = ("less", "values")
+
+    def __init__(self, values: lazy.Lazy, less: Any) -> None:
+        self.values, self.less = values, less
+
+    @amp.func
+    def __call__(self, i: Any, j: Any) -> Any:
+        x = self.values.value(i)
+        y = self.values.value(j)
+        if x != x:
+            return i
+        return j if y != y or self.less(y, x) else i
+
+
+@amp.func
+def _is_better(x: Any, y: Any, less: Any) -> Any:
+    """Whether an element behind ``x`` is better."""
+    return x == x and (y != y or less(y, x))
+
+
+@amp.kernel
+def extreme_of_runs(t_idx, source, out, n, length, less):
+    """The position of the best element of one run, four elements at a time."""
+    run = t_idx.global_[0]
+    if run < out.extent[0]:
+        first = run * length
+        end = first + min(length, n - first)
+        best = source.value(first).copy()
+        at = first
+        for k in range(first // 4, end // 4):
+            a, b, c, d = source.four(k)
+            if _is_better(best, a, less):
+                best = a.copy()
+                at = 4 * k
+            if _is_better(best, b, less):
+                best = b.copy()
+                at = 4 * k + 1
+            if _is_better(best, c, less):
+                best = c.copy()
+                at = 4 * k + 2
+            if _is_better(best, d, less):
+                best = d.copy()
+                at = 4 * k + 3
+        for i in range(end // 4 * 4, end):
+            x = source.value(i)
+            if _is_better(best, x, less):
+                best = x.copy()
+                at = i
+        out[run] = at
+
+
+class _First:
+    """As ``_Better``, for positions in any order."""
+
+    __slots__ = ("better",)
+
+    def __init__(self, better: _Better) -> None:
+        self.better = better
+
+    @amp.func
+    def __call__(self, i: Any, j: Any) -> Any:
+        return self.better(min(i, j), max(i, j))
+
+
+@amp.kernel
+def extreme_of_tiles(t_idx, source, out, n, length, less, op):
+    """The position of the first best element of one block; neighbouring threads load neighbouring elements."""
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    best = source.value(begin).copy()
+    at = begin
+    for start in range(begin // 4, end // 4, 4 * TILE):
+        x = amp.private(16, type(best))
+        for j in amp.static_range(4):
+            # Four loads are under way at a time; behind the end the last four elements again.
+            k = min(start + j * TILE + t_idx.local[0], end // 4 - 1)
+            x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = source.four(k)
+        for j in amp.static_range(16):
+            if _is_better(best, x[j], less):
+                best = x[j].copy()
+                at = 4 * min(start + j // 4 * TILE + t_idx.local[0], end // 4 - 1) + j % 4
+    for i in range(end // 4 * 4, end):
+        x_last = source.value(i).copy()
+        if _is_better(best, x_last, less):
+            best = x_last.copy()
+            at = i
+    first = tile.reduce(t_idx, at, op, TILE)
+    if t_idx.local[0] == 0:
+        out[t_idx.tile] = first
+
+
+@amp.kernel
+def _along_line(idx, found, n, inner):
+    """Replaces positions of elements by those on their lines."""
+    found[idx] = found[idx] // inner % n
+
+
+def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better: _Better) -> Any:
+    """The positions of the best elements of pieces of the input.
+
+    The best element stays in a register: an operator on positions would load it again.
+    """
+    n = source.extent[0]
+    in_runs = _choose.form_of(view) == "runs"
+    split = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, _TILES)
+    found = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
+    if in_runs:
+        domain = _choose.domain_of_runs(view, split)
+        amp.parallel_for_each(view, domain, extreme_of_runs, source, found, n, split.length, less)
+    else:
+        domain = amp.extent(split.pieces * TILE).tile(TILE)
+        amp.parallel_for_each(view, domain, extreme_of_tiles, source, found, n, split.length, less, _First(better))
+    return found
+
+
+def _extreme(a: Any, less: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None) -> Any:
+    source = lazy.of(a)
+    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    source = source.flat()
+    view = place(accelerator_view, source)
+    found = amp.array(shape_of(lines), np.int32, accelerator_view=view)
+    row = found.reshape(-1)
+    places: lazy.Lazy = lazy.arange(source.extent[0])
+    better = _Better(source, less)
+    if lines is None:
+        places = lazy.Elements(_of_pieces(view, source, less, better))
+    combine(view, places, lines, row, better)
+    if lines is None:
+        return device_scalar(found)
+    amp.parallel_for_each(view, row.extent, _along_line, row, lines.n, lines.inner)
+    return found
+
+
+def argmin(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    less: Any = functional.less,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The row-major position of the first smallest element, or of the first NaN (C++: ``min_element``), as int32.
+
+    With an ``axis``, the positions along it.  ``less`` is another order.
+    """
+    return _extreme(a, less, axis, keepdims, accelerator_view)
+
+
+def argmax(
+    a: Any,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    less: Any = functional.less,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The position of the first largest element, as :func:`argmin` (C++: ``max_element``)."""
+    return _extreme(a, Swapped(less), axis, keepdims, accelerator_view)
