@@ -222,3 +222,28 @@ def test_empty_and_errors():
         linalg.solve(np.ones((2, 3, 3), np.float32), np.ones((4, 3, 1), np.float32))
     with pytest.raises(ValueError, match="trans"):
         linalg.solve_triangular(wide[:, :2], wide[0, :2], trans="X")
+
+
+@pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_double_precision(accelerator, dtype):
+    """Every factorisation, to the precision of doubles."""
+    view = amp.accelerator(accelerator).default_view
+    n = 4 if accelerator == "reference" else 35
+    random = np.random.default_rng(6)
+    a = random.standard_normal((n, n)) + (1j * random.standard_normal((n, n)) if dtype == np.complex128 else 0)
+    b, h = a[:, :2].copy(), a @ a.conj().T + np.eye(n)
+    x, y = device(a, view), device(h, view)
+    bound = 1e-12 * n * abs(h).max()
+    assert abs(a @ np.asarray(linalg.solve(x, device(b, view))) - b).max() < bound * np.linalg.cond(a)
+    lower = np.asarray(linalg.cholesky(y))
+    assert lower.dtype == dtype
+    assert abs(lower @ lower.conj().T - h).max() < bound
+    q, r = (np.asarray(each) for each in linalg.qr(x))
+    assert abs(q @ r - a).max() < bound
+    np.testing.assert_allclose(np.asarray(linalg.det(x)), np.linalg.det(a), rtol=1e-10)
+    if accelerator == "reference":
+        w, v = (np.asarray(each) for each in linalg.eigh(y))
+        assert abs(h @ v - v * w).max() < bound
+        u, s, vh = (np.asarray(each) for each in linalg.svd(x))
+        assert abs((u * s) @ vh - a).max() < bound
