@@ -18,7 +18,7 @@ import vkamp as amp
 Form = Literal["runs", "tiles"]
 
 #: lavapipe ends an invocation's loops after 65,535 iterations: of a run, and of the totals of 2^31 elements' runs.
-_LONGEST_RUN = 49_152
+LONGEST_RUN = 49_152
 #: Below this many elements one invocation does all.
 _ALONE = 512
 _forced: list[Form] = []
@@ -65,20 +65,20 @@ def least_threads(view: amp.accelerator_view) -> int:
     return 4 * (os.cpu_count() or 1) * lanes
 
 
-def runs(view: amp.accelerator_view, n: int) -> Split:
-    """Runs of ``n`` elements: a few for each lane of the host's processors."""
-    if n <= _ALONE:
+def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN) -> Split:
+    """Runs of ``n`` elements: a few for each lane of the host's processors; about ``longest`` elements at most."""
+    if n <= min(_ALONE, longest):
         return Split(1, n)
-    count = max(least_threads(view), -(-n // _LONGEST_RUN))
+    count = max(least_threads(view), -(-n // longest))
     # Whole lines of the caches, so that elements are loaded four at a time; an odd number of them, because the runs of
     # neighbouring lanes would take turns in one place of the caches.
     length = (-(-n // count) + 15 >> 4 | 1) << 4
     return Split(-(-n // length), length)
 
 
-def parts(view: amp.accelerator_view, n: int, wanted: int) -> Split:
+def parts(n: int, wanted: int, longest: int = LONGEST_RUN) -> Split:
     """About ``wanted`` parts of a line of ``n`` elements, each short enough for one loop."""
-    count = max(min(wanted, -(-n // _ALONE)), -(-n // _LONGEST_RUN))
+    count = max(min(wanted, -(-n // _ALONE)), -(-n // longest))
     length = -(-n // count)
     return Split(-(-n // length), length)
 

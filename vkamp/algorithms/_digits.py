@@ -87,13 +87,46 @@ _MAPS = {"i": _of_signed, "u": _of_unsigned, "f": _of_float}
 _BIT_MAPS = {"i": _of_signed_bits, "u": _of_unsigned, "f": _of_float_bits}
 
 
+_ALL = 0xFFFFFFFF
+
+
+class _Masked:
+    """Some bits of a key."""
+
+    __slots__ = ("mask", "word")
+
+    def __init__(self, word: Any, mask: int) -> None:
+        self.word, self.mask = word, np.uint32(mask)
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return self.word(x) & self.mask
+
+
+def _masked(word: Any, mask: int) -> Any:
+    return word if mask == _ALL else _Masked(word, mask)
+
+
+class _OfSmallSigned:
+    """A signed number of few bits as an unsigned one in the same order."""
+
+    __slots__ = ("sign",)
+
+    def __init__(self, bits: int) -> None:
+        self.sign = np.uint32(1 << bits - 1)
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        return amp.asuint(amp.int32(x)) ^ self.sign
+
+
 class Digits:
-    """The digits of uint32 keys; ``flip``: the bits to invert, for the descending order."""
+    """The digits of uint32 keys; ``flip``: the bits to invert, for the descending order; ``mask``: those that count."""
 
     __slots__ = ("flip", "word")
 
-    def __init__(self, word: Any, descending: bool) -> None:
-        self.word, self.flip = word, np.uint32(0xFFFFFFFF if descending else 0)
+    def __init__(self, word: Any, descending: bool, mask: int = _ALL) -> None:
+        self.word, self.flip = _masked(word, mask), np.uint32(mask if descending else 0)
 
     @amp.func
     def of(self, key: Any, shift: Any) -> Any:
@@ -106,8 +139,9 @@ class WideDigits:
 
     __slots__ = ("flip", "high", "low")
 
-    def __init__(self, low: Any, high: Any, descending: bool) -> None:
-        self.low, self.high, self.flip = low, high, np.uint32(0xFFFFFFFF if descending else 0)
+    def __init__(self, low: Any, high: Any, descending: bool, mask: int = (1 << 64) - 1) -> None:
+        self.low, self.high = _masked(low, mask & _ALL), _masked(high, mask >> 32)
+        self.flip = np.uint32(_ALL if descending else 0)
 
     @amp.func
     def of(self, key: Any, shift: Any) -> Any:
@@ -144,20 +178,49 @@ def words_of(source: lazy.Lazy) -> list[tuple[lazy.Lazy, int]]:
     return [(lazy.map(_MAPS[kind], source), bits)]
 
 
-def digits_of(source: lazy.Lazy, descending: bool) -> tuple[lazy.Lazy, Any, int]:
-    """The keys of a source as one or two words, their digits, and the number of their bits.
+def digits_of(source: lazy.Lazy, descending: bool, bits: tuple[int, int] | None = None) -> tuple[lazy.Lazy, Any, range]:
+    """The keys of a source as one or two words, their digits, and the first bit of each digit.
 
     Keys of 32 and 64 bits in memory are their own bits; of others the words are computed, in the order of the keys.
+    ``bits``: only the bits from the first to before the second count.
     """
     dtype = dtype_of(source)
     _refuse_structs(dtype)
-    if dtype.itemsize == 8:
-        return wide_keys(source), WideDigits(*_WORDS[dtype.kind], descending), 64
-    bits = bits_of(source) if dtype.itemsize == 4 else None
     if bits is not None:
-        return bits, Digits(_BIT_MAPS[dtype.kind], descending), 32
+        return _some_digits_of(source, dtype, descending, *_checked(bits, dtype))
+    if dtype.itemsize == 8:
+        return wide_keys(source), WideDigits(*_WORDS[dtype.kind], descending), range(0, 64, 8)
+    own = bits_of(source) if dtype.itemsize == 4 else None
+    if own is not None:
+        return own, Digits(_BIT_MAPS[dtype.kind], descending), range(0, 32, 8)
     [(words, many)] = words_of(source)
-    return words, Digits(_of_unsigned, descending), many
+    return words, Digits(_of_unsigned, descending), range(0, many, 8)
+
+
+def _checked(bits: tuple[int, int], dtype: np.dtype[Any]) -> tuple[int, int]:
+    if dtype.kind not in "iub":
+        raise TypeError(f"bits= is for keys that are integers, not {dtype}")
+    first, end = bits
+    if not 0 <= first <= end <= 8 * dtype.itemsize:
+        raise ValueError(f"bits=({first}, {end}) are not bits of {dtype}, which has {8 * dtype.itemsize}")
+    return first, end
+
+
+def _some_digits_of(
+    source: lazy.Lazy, dtype: np.dtype[Any], descending: bool, first: int, end: int
+) -> tuple[lazy.Lazy, Any, range]:
+    """As ``digits_of``: digits begin at multiples of eight bits, and bits that do not count are 0 in all keys."""
+    mask, shifts = (1 << end) - (1 << first), range(first // 8 * 8, end if end > first else 0, 8)
+    if dtype.itemsize == 8:
+        return wide_keys(source), WideDigits(*_WORDS[dtype.kind], descending, mask), shifts
+    if dtype.itemsize < 4:
+        of_small = _OfSmallSigned(8 * dtype.itemsize) if dtype.kind == "i" else _of_unsigned
+        return lazy.map(of_small, source), Digits(_of_unsigned, descending, mask), shifts
+    own = bits_of(source)
+    if own is not None:
+        return own, Digits(_BIT_MAPS[dtype.kind], descending, mask), shifts
+    [(words, _)] = words_of(source)
+    return words, Digits(_of_unsigned, descending, mask), shifts
 
 
 def bits_of(source: lazy.Lazy) -> lazy.Lazy | None:
@@ -179,15 +242,15 @@ def words_in(values: Any) -> Any:
         return None
 
 
-def passes(view: amp.accelerator_view, bits: int, out: Any, moved: Any) -> Iterator[tuple[int, Any, Any]]:
-    """The first bit of each pass, and where it stores keys and values: in turn in new arrays and in the results.
+def passes(view: amp.accelerator_view, bits: range, out: Any, moved: Any) -> Iterator[tuple[int, Any, Any]]:
+    """Each of ``bits``, and where its pass stores keys and values: in turn in new arrays and in the results.
 
     ``moved`` is None if there are no values; the keys' target takes the place of theirs.
     """
-    count = -(-bits // 8)
+    count = len(bits)
     results = out, out if moved is None else moved
     if count > 1:
         spare = amp.array(out.extent, out.dtype, accelerator_view=view)
         other = spare if moved is None else amp.array(moved.extent, moved.dtype, accelerator_view=view)
-    for k in range(count):
-        yield (8 * k, *(results if (count - 1 - k) % 2 == 0 else (spare, other)))
+    for k, first in enumerate(bits):
+        yield (first, *(results if (count - 1 - k) % 2 == 0 else (spare, other)))

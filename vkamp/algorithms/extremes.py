@@ -14,6 +14,7 @@ from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import place
 from vkamp.algorithms._blocks import ITEMS, TILE
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Swapped
 from vkamp.algorithms.reduce import combine, shape_of
 from vkamp.algorithms.reduce_axis import lines_of
@@ -130,7 +131,10 @@ def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better:
     """
     n = source.extent[0]
     in_runs = _choose.form_of(view) == "runs"
-    split = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, _TILES)
+    if in_runs:
+        split = _choose.runs(view, n, longest_run(view, source, less))
+    else:
+        split = _choose.blocks(n, TILE * ITEMS, _TILES)
     found = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
     if in_runs:
         domain = _choose.domain_of_runs(view, split)

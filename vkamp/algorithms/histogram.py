@@ -19,6 +19,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import computed_type, element, output, place
+from vkamp.algorithms._loops import without_loops
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
@@ -77,6 +78,7 @@ def count_all(idx, bins_of, counts, bins):
 def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> None:
     """How often each number from 0 is among a source's int32 numbers."""
     n, bins = bins_of.extent[0], counts.extent[0]
+    bins_of = without_loops(view, bins_of)
     split = _choose.runs(view, n)
     if _choose.form_of(view) == "runs" and split.pieces * bins <= max(_IN_ROWS, n):
         rows = amp.array(amp.extent(split.pieces * bins), np.int32, accelerator_view=view)

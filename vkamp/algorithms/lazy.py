@@ -300,7 +300,8 @@ class _Flip(Lazy):
 
 
 @amp.func
-def _value_of(source: Any, i: Any) -> Any:
+def value_of(source: Any, i: Any) -> Any:
+    """The element at an index."""
     return source.value(i)
 
 
@@ -310,7 +311,7 @@ def dtype_of(source: Lazy) -> np.dtype[Any]:
         stored: np.dtype[Any] = source.values.dtype
         return stored
     at = np.int32(0) if source.extent.rank == 1 else amp.index(*[0] * source.extent.rank)
-    found: np.dtype[Any] = amp.result_type(_value_of, source, at)
+    found: np.dtype[Any] = amp.result_type(value_of, source, at)
     return found
 
 

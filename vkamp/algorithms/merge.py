@@ -17,6 +17,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import element, output, place
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.transform import store
@@ -95,7 +96,7 @@ def merge_into(
     """Stores the elements ``of_a`` and ``of_b`` in the order of the merged ``a`` and ``b``; all have one index."""
     n, m = a.extent[0], b.extent[0]
     if _choose.form_of(view) == "runs":
-        split = _choose.runs(view, n + m)
+        split = _choose.runs(view, n + m, longest_run(view, a, less, b, of_a, of_b))
         domain = _choose.domain_of_runs(view, split)
         amp.parallel_for_each(view, domain, merge_runs, a, b, of_a, of_b, out, n, m, split.length, less)
     else:

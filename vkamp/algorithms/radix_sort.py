@@ -18,6 +18,8 @@ import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, radix_sort_tiles
 from vkamp.algorithms._arguments import dtype_of
 from vkamp.algorithms._digits import digits_of, passes, words_in
+from vkamp.algorithms._loops import without_loops
+from vkamp.algorithms.transform import store
 
 #: Values of a digit.
 _DIGITS = 256
@@ -118,7 +120,13 @@ def move_keys(t_idx, keys, values, counts, out, moved, n, length, shift, digits,
 
 
 def sort_pairs(
-    view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy | None, digits: Any, bits: int, out: Any, moved: Any
+    view: amp.accelerator_view,
+    keys: lazy.Lazy,
+    values: lazy.Lazy | None,
+    digits: Any,
+    bits: range,
+    out: Any,
+    moved: Any,
 ) -> None:
     """Stores the keys in the order of their digits in ``out``, and the values of each in ``moved``.
 
@@ -146,11 +154,17 @@ def sort_pairs(
         keys, given = lazy.Elements(target).flat(), lazy.Elements(target_of_values).flat()
 
 
-def order_of(view: amp.accelerator_view, keys: lazy.Lazy, descending: bool) -> Any:
-    """The positions of the keys in their order, in a new array; equal keys keep their order."""
-    words, digits, bits = digits_of(keys, descending)
+def order_of(view: amp.accelerator_view, keys: lazy.Lazy, descending: bool, bits: tuple[int, int] | None = None) -> Any:
+    """The positions of the keys in their order, in a new array; equal keys keep their order.
+
+    ``bits``: the order is that of the keys' bits from the first to before the second.
+    """
+    words, digits, passed = digits_of(keys, descending, bits)
     sorted_words = amp.array(keys.extent, dtype_of(words), accelerator_view=view)
     order = amp.array(keys.extent, np.int32, accelerator_view=view)
     items = lazy.map(functional.identity, lazy.arange(keys.extent[0], np.uint32(0), np.uint32(1)))
-    sort_pairs(view, words, items, digits, bits, sorted_words, words_in(order))
+    if not passed:
+        store(view, lazy.arange(keys.extent[0]), order)
+        return order
+    sort_pairs(view, without_loops(view, words), items, digits, passed, sorted_words, words_in(order))
     return order

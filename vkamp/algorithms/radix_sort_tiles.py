@@ -193,7 +193,13 @@ def move_tiles(
 
 
 def sort_pairs(
-    view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy | None, digits: Any, bits: int, out: Any, moved: Any
+    view: amp.accelerator_view,
+    keys: lazy.Lazy,
+    values: lazy.Lazy | None,
+    digits: Any,
+    bits: range,
+    out: Any,
+    moved: Any,
 ) -> None:
     """Stores the keys in the order of their digits in ``out``, and the values of each in ``moved``.
 

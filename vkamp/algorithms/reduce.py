@@ -17,6 +17,7 @@ import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, place
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
 from vkamp.algorithms.reduce_axis import Lines, lines_of, of_run, reduce_lines_into
 from vkamp.algorithms.scalars import device_scalar
@@ -53,8 +54,10 @@ def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, spli
         amp.parallel_for_each(view, domain, reduce_tiles, source, out, n, split.length, op, commutes=commutes(op))
 
 
-def _split(view: amp.accelerator_view, n: int) -> _choose.Split:
-    return _choose.runs(view, n) if _choose.form_of(view) == "runs" else _choose.blocks(n, TILE * ITEMS, _TILES)
+def _split(view: amp.accelerator_view, n: int, longest: int) -> _choose.Split:
+    return (
+        _choose.runs(view, n, longest) if _choose.form_of(view) == "runs" else _choose.blocks(n, TILE * ITEMS, _TILES)
+    )
 
 
 def combine(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines | None, out: Any, op: Any) -> None:
@@ -67,12 +70,13 @@ def combine(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines | None, 
 
 def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any) -> None:
     """Combines all elements of a source with one index into ``out``, of one element, whose type is theirs."""
-    split = _split(view, source.extent[0])
+    longest = longest_run(view, source, op)
+    split = _split(view, source.extent[0], longest)
     while split.pieces > 1:
         partials = amp.array(amp.extent(split.pieces), out.dtype, accelerator_view=view)
         combine_pieces(view, source, partials, split, op)
         source = lazy.Elements(partials)
-        split = _split(view, split.pieces)
+        split = _split(view, split.pieces, longest)
     combine_pieces(view, source, out, split, op)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._blocks import of_four
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles, pieces_of
 
 #: Fewer lines than this are divided into pieces.
@@ -127,9 +128,9 @@ def reduce_lines(t_idx, source, out, n, inner, pieces, length, op):
         out[at] = total
 
 
-def split_of_lines(view: amp.accelerator_view, lines: Lines) -> _choose.Split:
-    """The pieces of each line: one, unless there are few lines."""
-    return _choose.parts(view, lines.n, -(-_FEW_LINES // (lines.outer * lines.inner)))
+def split_of_lines(lines: Lines, longest: int) -> _choose.Split:
+    """The pieces of each line: one, unless there are few lines, or pieces would be longer than ``longest``."""
+    return _choose.parts(lines.n, -(-_FEW_LINES // (lines.outer * lines.inner)), longest)
 
 
 def combine_lines(
@@ -141,7 +142,7 @@ def combine_lines(
     if in_runs and lines.inner == 1:
         domain = _choose.domain_of_runs(view, _choose.Split(count, 1))
         amp.parallel_for_each(view, domain, reduce_rows, source, out, lines.n, *split, op)
-    elif in_runs and lines.inner % 4 == 0:
+    elif in_runs and lines.inner % 4 == 0 and longest_run(view, source, op) == _choose.LONGEST_RUN:
         wide = 4 if lines.inner % 16 == 0 and count // 16 >= _choose.least_threads(view) else 1
         domain = _choose.domain_of_runs(view, _choose.Split(count // (4 * wide), 1))
         amp.parallel_for_each(
@@ -165,7 +166,7 @@ def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Line
             # The pieces of a line are as far apart as its elements.
             reduce_lines_into(view, lazy.Elements(target).flat(), Lines(outer, pieces, inner, lines.shape), out, op)
         return
-    split = split_of_lines(view, lines)
+    split = split_of_lines(lines, longest_run(view, source, op))
     target = out
     if split.pieces > 1:
         target = amp.array(amp.extent(outer * inner * split.pieces), out.dtype, accelerator_view=view)

@@ -18,6 +18,7 @@ from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, in_a_row, output, place, value
 from vkamp.algorithms._blocks import ITEMS, TILE
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import closed, identity_of
 from vkamp.algorithms._outputs import output_of
 from vkamp.algorithms.determinism import is_needed
@@ -25,6 +26,7 @@ from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.reduce_axis import Lines, lines_of
 from vkamp.algorithms.scan_axis import scan_lines_into
 from vkamp.algorithms.scan_chained import can_chain, chained_scan_into
+from vkamp.algorithms.transform import store
 
 #: Pieces of the tiles' form: as many as one tile scans with a few elements for each thread.
 _PIECES = 1024
@@ -142,12 +144,18 @@ def scan_into(
     if not in_runs and not (is_needed(deterministic) and dtype.kind == "f") and can_chain(view, out):
         chained_scan_into(view, source, out, op, inclusive=inclusive, init=start, has_init=has_init)
         return
-    split = _choose.runs(view, n) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
+    longest = longest_run(view, source, op) if in_runs else 0
+    split = (
+        _choose.runs(view, n, longest) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
+    )
     totals = amp.array(amp.extent(split.pieces), dtype, accelerator_view=view)
     if split.pieces > 1:
         combine_pieces(view, source, totals, split, op)
     if in_runs:
-        amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, op, has_init=has_init)
+        if split.pieces > longest:
+            _scan_many_totals(view, totals, op, start, init)
+        else:
+            amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, op, has_init=has_init)
         amp.parallel_for_each(
             view, _choose.domain_of_runs(view, split), scan_runs, source, output_of(out), totals, n, split.length, op,
             inclusive=inclusive, has_init=has_init,
@@ -159,6 +167,26 @@ def scan_into(
         view, amp.extent(split.pieces * TILE).tile(TILE), scan_blocks, source, out, totals, n, split.length, op,
         inclusive=inclusive, has_init=has_init,
     )  # fmt: skip
+
+
+class _Before:
+    """Of ``lazy.At``: the element before one; a number before the first one."""
+
+    __slots__ = ("first",)
+
+    def __init__(self, first: Any) -> None:
+        self.first = first
+
+    @amp.func
+    def __call__(self, values: Any, i: Any) -> Any:
+        return values.value(i - 1) if i > 0 else self.first
+
+
+def _scan_many_totals(view: amp.accelerator_view, totals: Any, op: Any, start: Any, init: Any) -> None:
+    """As ``scan_totals``, for more totals than a loop may have."""
+    upto = amp.array(totals.extent, totals.dtype, accelerator_view=view)
+    scan_into(view, lazy.Elements(totals), upto, op, inclusive=True, init=init)
+    store(view, lazy.At(_Before(start), lazy.Elements(upto)), totals)
 
 
 def tile_size(view: amp.accelerator_view) -> int:

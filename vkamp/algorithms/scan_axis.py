@@ -14,9 +14,11 @@ from typing import Any
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import value
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms.reduce_axis import Lines, begin_of, combine_lines, split_of_lines
 from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles
 from vkamp.algorithms.scan_axis_tiles import pieces_of, scan_lines_in_tiles
+from vkamp.algorithms.transform import store
 
 
 @amp.kernel
@@ -63,6 +65,23 @@ def scan_lines(
             total = op(total, x)
             if inclusive:
                 out[first + k * step] = total
+
+
+class Shifted:
+    """Of ``lazy.At``: the element before one."""
+
+    __slots__ = ()
+
+    @amp.func
+    def __call__(self, values: Any, p: Any) -> Any:
+        return values.value(max(p - 1, 0))
+
+
+def _scan_many_totals(view: amp.accelerator_view, totals: Any, lines: Lines, op: Any, init: Any) -> None:
+    """As ``scan_line_totals``, for more totals of a line than a loop may have: these are scanned as other lines."""
+    upto = amp.array(totals.extent, totals.dtype, accelerator_view=view)
+    scan_lines_into(view, lazy.Elements(totals), lines, upto, op, inclusive=True, init=init)
+    store(view, lazy.At(Shifted(), lazy.Elements(upto)), totals)
 
 
 class _Reversed:
@@ -118,16 +137,20 @@ def scan_lines_into(
             view, source, lines, out, op, inclusive=inclusive, init=start, has_init=has_init, reverse=reverse
         )
         return
-    split = split_of_lines(view, lines)
+    longest = longest_run(view, source, op)
+    split = split_of_lines(lines, longest)
     pieces = count * split.pieces
     before = amp.array(amp.extent(pieces if split.pieces > 1 else 1), out.dtype, accelerator_view=view)
     if split.pieces > 1:
         ordered = lazy.At(_Reversed(lines), source) if reverse else source
         combine_lines(view, ordered, lines, before, split, op)
-        domain = _choose.domain_of_runs(view, _choose.Split(count, 1))
-        amp.parallel_for_each(
-            view, domain, scan_line_totals, before, split.pieces, start, op, has_init=has_init
-        )  # fmt: skip
+        if split.pieces > longest:
+            _scan_many_totals(view, before, Lines(count, split.pieces, 1, lines.shape), op, init)
+        else:
+            domain = _choose.domain_of_runs(view, _choose.Split(count, 1))
+            amp.parallel_for_each(
+                view, domain, scan_line_totals, before, split.pieces, start, op, has_init=has_init
+            )  # fmt: skip
     domain = _choose.domain_of_runs(view, _choose.Split(pieces, 1))
     amp.parallel_for_each(
         view, domain, scan_lines, source, out, before, pieces, lines.n, lines.inner, *split, start, op,

@@ -16,6 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, select_chained, select_tiles
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce import combine_pieces
@@ -131,7 +132,7 @@ def _select_into(
             select_tiles.select_into(view, flags, marked, out, count, begins=begins, keeps_rest=keeps_rest)
         return
     n = flags.extent[0]
-    split = _choose.runs(view, n)
+    split = _choose.runs(view, n, longest_run(view, flags, None, source))
     before = amp.array(amp.extent(split.pieces + 1), np.int32, accelerator_view=view)
     combine_pieces(view, flags, amp.array_view(before)[: split.pieces], split, functional.plus)
     scan_into(view, lazy.Elements(before), before, functional.plus, inclusive=False, init=0)
@@ -211,15 +212,22 @@ def nonzero(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view |
 
 
 def partition(
-    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    pred: Any = None,
+    *,
+    flags: Any = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, device_scalar]:
-    """The elements that meet a condition, then the others, each in their order, and how many meet it.
+    """The elements that meet a condition, or whose flags are not zero, then the others, and how many meet it.
 
-    C++: ``stable_partition_copy``.  ``out`` must not overlap the input.
+    Both are in their order (C++: ``stable_partition_copy``; CUB: ``DevicePartition``).  ``out`` must not overlap the
+    input.
     """
     source = lazy.of(a).flat()
-    view = place(accelerator_view, source, out)
-    found = selected(lazy.map(Flag(pred), source), source, out, view, pred, keeps_rest=True)
+    condition = _condition(source, pred, flags)
+    view = place(accelerator_view, source, condition, out)
+    found = selected(condition, source, out, view, pred, keeps_rest=True)
     return found.values, found.count
 
 

@@ -12,14 +12,20 @@ from vkamp.algorithms._arguments import dtype_of, in_words, output, place
 from vkamp.algorithms._digits import bits_of, digits_of, words_in
 from vkamp.algorithms.transform import store
 
+Bits = tuple[int, int]
 
-def order_of(view: amp.accelerator_view, source: lazy.Lazy, descending: bool, less: Any, key: Any) -> Any:
+
+def order_of(
+    view: amp.accelerator_view, source: lazy.Lazy, descending: bool, less: Any, key: Any, bits: Bits | None = None
+) -> Any:
     keys = source if key is None else lazy.map(key, source)
     if key is not None and dtype_of(keys).kind == "c":
         raise TypeError("complex numbers have no order: key= returns a real number, such as abs(z)")
     if less is not None:
+        if bits is not None:
+            raise TypeError("give less= or bits=")
         return merge_sort.order_of(view, keys, less, descending)
-    return radix_sort.order_of(view, keys, descending)
+    return radix_sort.order_of(view, keys, descending, bits)
 
 
 def taken(view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any) -> Any:
@@ -35,22 +41,30 @@ def taken(view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any) -
 
 
 def _sorted_keys(
-    view: amp.accelerator_view, source: lazy.Lazy, descending: bool, out: Any, value: lazy.Lazy | None = None
+    view: amp.accelerator_view,
+    source: lazy.Lazy,
+    descending: bool,
+    bits: Bits | None,
+    out: Any,
+    value: lazy.Lazy | None = None,
 ) -> tuple[Any, ...] | None:
     """The keys, and the value of each, moved by the sort itself; None where it has to sort positions."""
     keys, moved = bits_of(source), None if value is None else bits_of(value)
     if keys is None or (value is not None and moved is None):
         return None
+    keys, digits, passed = digits_of(source, descending, bits)
+    if len(passed) < 2:
+        # One pass cannot move keys in their place.
+        return None
     result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
     target = words_in(result)
     if target is None:
         return None
-    keys, digits, bits = digits_of(source, descending)
     if value is None:
-        radix_sort.sort_pairs(view, keys, None, digits, bits, target, None)
+        radix_sort.sort_pairs(view, keys, None, digits, passed, target, None)
         return (result,)
     values = output(None, value.extent, dtype_of(value), view)
-    radix_sort.sort_pairs(view, keys, moved, digits, bits, target, words_in(values))
+    radix_sort.sort_pairs(view, keys, moved, digits, passed, target, words_in(values))
     return result, values
 
 
@@ -67,14 +81,17 @@ def argsort(
     descending: bool = False,
     less: Any = None,
     key: Any = None,
+    bits: Bits | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The positions of the elements in their order, as int32; equal elements keep their order.
 
     NaN comes last, descending it comes first.  ``less(x, y)`` is another order; ``key(x)`` is the number to sort by.
+    ``bits=(first, end)`` sorts integers by their bits from ``first``, 0 being the lowest, to before ``end``; the
+    highest bit of a signed type is inverted, as negative numbers come first (CUB: ``begin_bit``, ``end_bit``).
     """
     source = _row(a)
-    return order_of(place(accelerator_view, source), source, descending, less, key)
+    return order_of(place(accelerator_view, source), source, descending, less, key, bits)
 
 
 def sort(
@@ -83,6 +100,7 @@ def sort(
     descending: bool = False,
     less: Any = None,
     key: Any = None,
+    bits: Bits | None = None,
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
@@ -90,10 +108,10 @@ def sort(
     source = _row(a)
     view = place(accelerator_view, source, out)
     if less is None and key is None:
-        found = _sorted_keys(view, source, descending, out)
+        found = _sorted_keys(view, source, descending, bits, out)
         if found is not None:
             return found[0]
-    return taken(view, source, order_of(view, source, descending, less, key), out)
+    return taken(view, source, order_of(view, source, descending, less, key, bits), out)
 
 
 def sort_by_key(
@@ -101,19 +119,20 @@ def sort_by_key(
     *values: Any,
     descending: bool = False,
     less: Any = None,
+    bits: Bits | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, ...]:
-    """The keys in their order, and the values of each in the order of their keys."""
+    """The keys in their order, and the values of each in the order of their keys; ``bits`` as :func:`argsort`."""
     sources = [_row(each) for each in (keys, *values)]
     for each in sources[1:]:
         if each.extent != sources[0].extent:
             raise amp.AmpError(f"{sources[0].extent!r} keys have {each.extent!r} values")
     view = place(accelerator_view, *sources)
     if less is None and len(sources) == 2:
-        found = _sorted_keys(view, sources[0], descending, None, sources[1])
+        found = _sorted_keys(view, sources[0], descending, bits, None, sources[1])
         if found is not None:
             return found
-    order = order_of(view, sources[0], descending, less, None)
+    order = order_of(view, sources[0], descending, less, None, bits)
     return tuple(taken(view, each, order, None) for each in sources)
 
 

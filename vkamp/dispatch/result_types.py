@@ -54,6 +54,12 @@ def result_type(function: Any, arguments: tuple[Any, ...]) -> np.dtype[Any]:
     return found
 
 
+def has_loops(function: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a function of kernels, or one that it calls, has a loop for arguments like those of ``result_type``."""
+    made = compiled(_KERNELS[len(arguments)], tuple(map(_value, arguments)), {"f": function})
+    return pipeline.has_loops(made)
+
+
 def _value(argument: Any) -> Any:
     """An argument of the function; for a dtype or type, a value of that type."""
     if not isinstance(argument, (type, np.dtype, str)):

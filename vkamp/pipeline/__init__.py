@@ -174,6 +174,11 @@ def declared_dtype(compiled: Compiled, name: str) -> np.dtype[Any]:
     return found
 
 
+def has_loops(compiled: Compiled) -> bool:
+    """Whether a kernel, or a function that it calls, has a loop."""
+    return bool(compiler_module().has_loops(compiled.kernel))
+
+
 def ir_text(program: Executable) -> str:
     """The IR of a program, as text for people."""
     return str(compiler_module().ir_text(program))

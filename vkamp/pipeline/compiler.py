@@ -227,6 +227,11 @@ def declared_dtype(kernel: ir.Kernel, name: str) -> np.dtype[Any]:
     return kind.element.dtype
 
 
+def has_loops(kernel: ir.Kernel) -> bool:
+    """Whether a kernel, or a function that it calls, has a loop."""
+    return any(isinstance(each, (ir.For, ir.While)) for each in kernel.statements())
+
+
 def ir_text(program: Executable) -> str:
     """The IR of a program, as text for people."""
     assert isinstance(program.module, ir.Kernel)

@@ -1,0 +1,52 @@
+"""How long the runs of one invocation are where functions of the elements have loops of their own.
+
+lavapipe ends an invocation's loops after 65,535 iterations in all, those of the functions that it calls among them, and
+tells nobody.  Runs are then so short that each element has some 800 iterations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.algorithms._arguments import element
+from vkamp.algorithms._choose import LONGEST_RUN, ends_loops, form_of
+from vkamp.algorithms.transform import store
+from vkamp.dispatch.result_types import has_loops
+
+#: The longest run of elements whose functions have loops; a run is rounded up by a few elements.
+SHORT_RUN = 64
+
+
+@amp.func
+def _combined(op: Any, a: Any, b: Any) -> Any:
+    return op(a, b)
+
+
+def longest_run(view: amp.accelerator_view, source: lazy.Lazy, op: Any = None, *more: lazy.Lazy) -> int:
+    """The most elements of a run, by the functions of sources, and by an operator on two elements of the first one."""
+    n = source.extent.size()
+    if n <= SHORT_RUN or not ends_loops(view):
+        return LONGEST_RUN
+    given = lazy.computed_type(source)
+    in_op = op is not None and has_loops(_combined, (op, given, given))
+    return SHORT_RUN if in_op or any(_has_loops(each) for each in (source, *more)) else LONGEST_RUN
+
+
+def _has_loops(source: lazy.Lazy) -> bool:
+    if isinstance(source, lazy.Elements):
+        return False
+    rank = source.extent.rank
+    return has_loops(lazy.value_of, (source, np.int32(0) if rank == 1 else amp.index(*[0] * rank)))
+
+
+def without_loops(view: amp.accelerator_view, source: lazy.Lazy) -> lazy.Lazy:
+    """A source with one index; stored in an array where runs of its elements would be short."""
+    if form_of(view) == "tiles" or longest_run(view, source) == LONGEST_RUN:
+        return source
+    values = amp.array(source.extent, element(lazy.dtype_of(source)), accelerator_view=view)
+    store(view, source, values)
+    return lazy.Elements(values)
