@@ -143,6 +143,87 @@ def test_empty_inputs(dtype):
     assert (keys.size, values.dtype) == (0, np.int32)
 
 
+E, FULL = np.empty(0, np.int32), np.array([1, 2, 2], np.int32)
+#: Calls with nothing in an input, each with what it gives.
+EMPTY = {
+    "bincount": (lambda: alg.bincount(E, minlength=2), [0, 0]),
+    "concat": (lambda: alg.concat(E, FULL, E), FULL),
+    "concat of none": (lambda: alg.concat(E, E), E),
+    "cummax": (lambda: alg.cummax(E), E),
+    "cumulative_prod": (lambda: alg.cumulative_prod(E, include_initial=True), [1]),
+    "cumulative_sum": (lambda: alg.cumulative_sum(np.empty((0, 2), np.int32), axis=0, include_initial=True), [[0, 0]]),
+    "diff": (lambda: alg.diff(E), E),
+    "digitize": (lambda: alg.digitize(E, [1, 2]), E),
+    "equal": (lambda: alg.equal(E, E), True),
+    "find_end": (lambda: alg.find_end(E, FULL), -1),
+    "find_first_of": (lambda: alg.find_first_of(FULL, E), -1),
+    "histogram": (lambda: alg.histogram(E, 2, (0, 1))[0], [0, 0]),
+    "histogram edges": (lambda: alg.histogram(E, 2)[1], [0, 0.5, 1]),
+    "histogram_range": (lambda: alg.histogram_range(E, [1, 2, 3]), [0, 0]),
+    "includes": (lambda: [bool(alg.includes(FULL, E)), bool(alg.includes(E, FULL))], [True, False]),
+    "intersect1d": (lambda: alg.intersect1d(FULL, E), E),
+    "is_partitioned": (lambda: alg.is_partitioned(E, lambda x: x > 0), True),
+    "isin": (lambda: alg.isin(FULL, E), [0, 0, 0]),
+    "lexicographical_compare": (
+        lambda: [bool(alg.lexicographical_compare(*each)) for each in ((E, FULL), (FULL, E), (E, E))],
+        [True, False, False],
+    ),
+    "merge": (lambda: alg.merge(E, FULL), FULL),
+    "merge_by_key": (lambda: alg.merge_by_key(FULL, E, FULL * 2, E)[1], FULL * 2),
+    "mismatch": (lambda: alg.mismatch(E, E), -1),
+    "partition3": (lambda: alg.partition3(E, lambda x: x > 0, lambda x: x < 0)[1:], [0, 0]),
+    "partition_point": (lambda: alg.partition_point(E, lambda x: x > 0), 0),
+    "permute_dims": (lambda: alg.permute_dims(np.empty((0, 2), np.int32), (1, 0)), np.empty((2, 0))),
+    "reduce_by_key": (lambda: alg.reduce_by_key(E, E)[1], E),
+    "repeat": (lambda: alg.repeat(E, 3), E),
+    "rotate": (lambda: alg.rotate(E, 0), E),
+    "run_length_decode": (lambda: alg.run_length_decode(E, E), E),
+    "scan_by_key": (lambda: alg.scan_by_key(E, E), E),
+    "scatter": (lambda: alg.scatter(FULL.copy(), E, E), FULL),
+    "search": (lambda: [int(alg.search(FULL, E)), int(alg.search(E, FULL))], [0, -1]),
+    "search_n": (lambda: [int(alg.search_n(E, 0, 1)), int(alg.search_n(E, 1, 1))], [0, -1]),
+    "segmented_reduce": (lambda: alg.segmented_reduce(E, np.zeros(3, np.int32), init=5), [5, 5]),
+    "segmented_scan": (lambda: alg.segmented_scan(E, np.zeros(3, np.int32)), E),
+    "segmented_sort": (lambda: alg.segmented_sort(E, np.zeros(1, np.int32)), E),
+    "set_difference": (lambda: alg.set_difference(FULL, E), FULL),
+    "set_symmetric_difference": (lambda: alg.set_symmetric_difference(E, FULL), FULL),
+    "set_union": (lambda: alg.set_union(E, FULL), FULL),
+    "setdiff1d": (lambda: alg.setdiff1d(FULL, E), [1, 2]),
+    "shuffle": (lambda: alg.shuffle(E, 1), E),
+    "take": (lambda: alg.take(FULL, np.empty((0, 2), np.int32)), np.empty((0, 2))),
+    "tile_repeat": (lambda: alg.tile_repeat(E, 3), E),
+    "union1d": (lambda: alg.union1d(E, FULL), [1, 2]),
+    "unique_by_key": (lambda: alg.unique_by_key(E, E)[0], E),
+    "where": (lambda: alg.where(E, E, E), E),
+}
+EMPTY_ERRORS = {
+    "equal": (lambda: alg.equal(E, FULL), amp.AmpError),
+    "concat": (lambda: alg.concat(np.empty((0, 2)), np.ones((1, 3))), amp.AmpError),
+    "minmax": (lambda: alg.minmax(E), ValueError),
+    "nth_element": (lambda: alg.nth_element(E, 0), ValueError),
+    "quantile": (lambda: alg.quantile(E, 0.5), ValueError),
+    "logsumexp": (lambda: alg.logsumexp(E), ValueError),
+    "reduce_by_key": (lambda: alg.reduce_by_key(E, FULL), amp.AmpError),
+    "scatter": (lambda: alg.scatter(FULL.copy(), E, FULL), amp.AmpError),
+    "take": (lambda: alg.take(E, FULL), IndexError),
+}
+
+
+@pytest.mark.accelerators("reference")
+@pytest.mark.parametrize("name", EMPTY)
+def test_empty(accelerator_view, name):
+    call, expected = EMPTY[name]
+    same(np.asarray(call()), expected)
+
+
+@pytest.mark.accelerators("reference")
+@pytest.mark.parametrize("name", EMPTY_ERRORS)
+def test_empty_errors(accelerator_view, name):
+    call, error = EMPTY_ERRORS[name]
+    with pytest.raises(error):
+        call()
+
+
 def test_empty_selections(accelerator_view):
     e = np.empty(0, np.int32)
     found = alg.select(e, lambda x: x > 0, accelerator_view=accelerator_view)

@@ -44,7 +44,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _alike(a: Any, *_: Any, dtype: Any = None, out: Any = None, **__: Any) -> Any:
-    return np.empty_like(np.asarray(a), dtype=dtype) if out is None else out
+    return np.array(a, dtype) if out is None else out
 
 
 def _transformed(f: Any, *inputs: Any, dtype: Any = None, out: Any = None, **_: Any) -> Any:
@@ -67,6 +67,163 @@ def _searched(ordered: Any, values: Any, *_: Any, out: Any = None, **__: Any) ->
 
 def _always(value: Any) -> Callable[..., Any]:
     return lambda *_, **__: value
+
+
+def _lengths(*inputs: Any) -> list[int]:
+    return [0 if is_empty(each) else 1 for each in inputs]
+
+
+def _none(dtype: Any = None) -> Callable[..., Any]:
+    """Nothing found, of the first input's type."""
+
+    def call(a: Any, *_: Any, out: Any = None, accelerator_view: Any = None, **__: Any) -> counted:
+        return _counted(_dtype_of(a) if dtype is None else dtype, accelerator_view, out)
+
+    return call
+
+
+def _dtype_of(a: Any) -> np.dtype[Any]:
+    """The type of an input's elements, which may be empty."""
+    return np.asarray(a).dtype if is_empty(a) else lazy.dtype_of(lazy.of(a))
+
+
+def _same_length(value: Any) -> Callable[..., Any]:
+    """What a function of pairs gives of none; AmpError unless both inputs are empty."""
+
+    def call(a: Any, b: Any, *_: Any, **__: Any) -> Any:
+        if any(_lengths(a, b)):
+            raise amp.AmpError(f"the inputs have different extents: {np.shape(a)} and {np.shape(b)} elements")
+        return value
+
+    return call
+
+
+def _whole(a: Any, **named: Any) -> Any:
+    """All elements of an input, as ``counted``."""
+    source = lazy.of(a).flat()
+    return _function("select")(source, flags=lazy.constant(1, source.extent), **named)
+
+
+def _function(name: str) -> Any:
+    # The package imports this module.
+    from vkamp import algorithms
+
+    return getattr(algorithms, name)
+
+
+def _of_sets(first: bool, second: bool, whole: Callable[..., Any]) -> Callable[..., Any]:
+    """A set operation with an empty input: whether the elements of the other one are in its result."""
+
+    def call(a: Any, b: Any, *_: Any, **named: Any) -> Any:
+        if is_empty(b) and not is_empty(a) and first:
+            return whole(a, **named)
+        if is_empty(a) and not is_empty(b) and second:
+            return whole(b, **named)
+        return _none()(a, **named)
+
+    return call
+
+
+def _different(a: Any, **named: Any) -> Any:
+    return _function("unique")(a, **named)
+
+
+def _merged(a: Any, b: Any, *_: Any, **named: Any) -> Any:
+    other = b if is_empty(a) else a
+    return _alike(other, **named) if is_empty(other) else _function("copy")(lazy.of(other).flat(), **named)
+
+
+def _merged_by_key(keys_a: Any, keys_b: Any, values_a: Any, values_b: Any, *_: Any, **named: Any) -> Any:
+    if _lengths(keys_a, keys_b) != _lengths(values_a, values_b):
+        raise amp.AmpError("the keys and the values have different extents")
+    return _merged(keys_a, keys_b, **named), _merged(values_a, values_b, **named)
+
+
+def _joined(*inputs: Any, axis: int = 0, **named: Any) -> Any:
+    shapes = [tuple(np.shape(each)) if is_empty(each) else tuple(lazy.of(each).extent) for each in inputs]
+    rest = {tuple(np.delete(shape, axis)) for shape in shapes}
+    if len(rest) > 1:
+        raise amp.AmpError(f"the inputs have the shapes {shapes}, which differ in more than axis {axis}")
+    filled = [each for each in inputs if not is_empty(each)]
+    if filled:
+        return _function("concat")(*filled, axis=axis, **named)
+    return _alike(np.concatenate([np.asarray(each) for each in inputs], axis), **named)
+
+
+def _cumulative(op: Any, of_numpy: Any) -> Callable[..., Any]:
+    def call(a: Any, *, axis: Any = None, include_initial: bool = False, dtype: Any = None, **named: Any) -> Any:
+        a = np.asarray(a)
+        kind = of_numpy(a[:0], dtype=dtype).dtype if of_numpy else a.dtype
+        shape = list(a.shape) if axis is not None else [a.size]
+        shape[0 if axis is None else axis] += include_initial
+        return _alike(np.full(shape, identity_of(op, kind) if include_initial else 0, kind), **named)
+
+    return call
+
+
+def _counts(n: int, weights: Any, out: Any) -> Any:
+    return np.zeros(n, np.int32 if weights is None else np.asarray(weights).dtype) if out is None else out
+
+
+def _histogram(a: Any, bins: int = 10, range: Any = None, weights: Any = None, *, out: Any = None, **_: Any) -> Any:
+    return _counts(bins, weights, out), np.histogram_bin_edges(np.asarray(a), bins, range)
+
+
+def _segment_results(
+    a: Any, segments: Any, op: Any = functional.plus, init: Any = None, *, out: Any = None, **named: Any
+) -> Any:
+    a = np.asarray(a)
+    if isinstance(segments, (int, np.integer)):
+        return _alike(a.ravel(), out=out)
+    offsets = np.asarray(segments)
+    if offsets.dtype.itemsize == 1:
+        return _none()(a, out=out, **named)
+    try:
+        empty = identity_of(op, a.dtype) if init is None else init
+    except TypeError:
+        empty = 0
+    return np.full(max(offsets.size - 1, 0), empty, a.dtype) if out is None else out
+
+
+def _of_keys(keys: Any, values: Any, *_: Any, out: Any = None, accelerator_view: Any = None, **__: Any) -> Any:
+    _same_length(None)(keys, values)
+    for_keys, for_values = out or (None, None)
+    return tuple(
+        _counted(np.asarray(each).dtype, accelerator_view, target)
+        for each, target in ((keys, for_keys), (values, for_values))
+    )
+
+
+def _taken(values: Any, at: Any, *, out: Any = None, **_: Any) -> Any:
+    if not is_empty(at):
+        raise IndexError("no position is one of 0 elements")
+    return np.empty(np.shape(at), _dtype_of(values)) if out is None else out
+
+
+def _scattered(out: Any, at: Any, a: Any, *_: Any, **__: Any) -> Any:
+    return _same_length(out)(at, a)
+
+
+def _chosen(condition: Any, x: Any, y: Any, *, out: Any = None, **_: Any) -> Any:
+    if any(_lengths(condition, x, y)):
+        raise amp.AmpError("the inputs have different extents")
+    return _alike(np.where(np.asarray(condition), np.asarray(x), np.asarray(y)), out=out)
+
+
+def _refused(what: str) -> Callable[..., Any]:
+    def call(*_: Any, **__: Any) -> Any:
+        raise ValueError(f"{what} of 0 elements")
+
+    return call
+
+
+def _of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numpy, on the host."""
+
+    def call(a: Any, *args: Any, out: Any = None, accelerator_view: Any = None, **named: Any) -> Any:
+        return _alike(function(np.asarray(a), *args, **named), out=out)
+
+    return call
 
 
 _RESULTS: dict[str, Callable[..., Any]] = {
@@ -124,6 +281,67 @@ _RESULTS: dict[str, Callable[..., Any]] = {
         _counted(np.asarray(a).dtype, accelerator_view),
         _counted(np.int32, accelerator_view),
     ),
+    "bincount": lambda a, weights=None, minlength=0, *, bins=None, out=None, **_: _counts(
+        minlength if bins is None else bins, weights, out
+    ),
+    "concat": _joined,
+    "cummax": _cumulative(functional.max, None),
+    "cummin": _cumulative(functional.min, None),
+    "cumulative_prod": _cumulative(functional.multiplies, lambda a, dtype: np.empty(0, dtype or a.dtype)),
+    "cumulative_sum": _cumulative(functional.plus, np.cumsum),
+    "diff": _of_numpy(np.diff),
+    "digitize": lambda a, *_, out=None, **__: np.zeros(np.shape(a), np.int32) if out is None else out,
+    "equal": _same_length(np.True_),
+    "find_end": _always(np.int32(-1)),
+    "find_first_of": _always(np.int32(-1)),
+    "histogram": _histogram,
+    "histogram_range": lambda a, edges, weights=None, *, out=None, **_: _counts(len(edges) - 1, weights, out),
+    "includes": lambda a, b, *_, **__: np.bool_(is_empty(b)),
+    "intersect1d": _of_sets(False, False, _different),
+    "is_partitioned": _always(np.True_),
+    "isin": lambda a, among, *, out=None, **_: (
+        np.zeros(np.shape(a) if is_empty(a) else tuple(lazy.of(a).extent), np.uint8) if out is None else out
+    ),
+    "lexicographical_compare": lambda a, b, *_, **__: np.bool_(is_empty(a) and not is_empty(b)),
+    "logsumexp": lambda a, *, axis=None, keepdims=False, **_: np.max(
+        np.asarray(a, np.result_type(np.asarray(a), np.float32)), axis, keepdims=keepdims
+    ),
+    "merge": _merged,
+    "merge_by_key": _merged_by_key,
+    "minmax": lambda a, **named: (_extreme(np.min)(a, **named), _extreme(np.max)(a, **named)),
+    "mismatch": _same_length(np.int32(-1)),
+    "nth_element": _refused("a position"),
+    "partition3": lambda a, *_, out=None, **__: (_alike(a, out=out), np.int32(0), np.int32(0)),
+    "partition_point": _always(np.int32(0)),
+    "permute_dims": _of_numpy(np.transpose),
+    "quantile": _refused("a quantile"),
+    "reduce_by_key": _of_keys,
+    "repeat": lambda a, count, *, axis=None, total=None, **named: _of_numpy(np.repeat)(a, count, axis=axis, **named),
+    "rotate": _alike,
+    "run_length_decode": lambda values, lengths, *, total=None, out=None, **_: _same_length(
+        _alike(np.asarray(values), out=out)
+    )(values, lengths),
+    "scan_by_key": lambda keys, values, *_, out=None, **__: _same_length(_alike(values, out=out))(keys, values),
+    "scatter": _scattered,
+    "scatter_reduce": _scattered,
+    "search": lambda a, b, *_, **__: np.int32(0 if is_empty(b) else -1),
+    "search_n": lambda a, count, *_, **__: np.int32(0 if count < 1 else -1),
+    "segmented_reduce": _segment_results,
+    "segmented_scan": lambda a, *_, out=None, **__: _alike(np.ravel(a), out=out),
+    "segmented_sort": lambda a, *_, out=None, **__: _alike(np.ravel(a), out=out),
+    "set_difference": _of_sets(True, False, _whole),
+    "set_intersection": _of_sets(False, False, _whole),
+    "set_symmetric_difference": _of_sets(True, True, _whole),
+    "set_union": _of_sets(True, True, _whole),
+    "setdiff1d": _of_sets(True, False, _different),
+    "shuffle": lambda a, *_, out=None, **__: _alike(a, out=out),
+    "swap": _same_length(None),
+    "take": _taken,
+    "tile_repeat": _of_numpy(np.tile),
+    "transpose": _of_numpy(np.transpose),
+    "union1d": _of_sets(True, True, _different),
+    "unique_by_key": _of_keys,
+    "where": _chosen,
 }
 
 
