@@ -2,6 +2,7 @@
 
 ``--only WORD`` keeps the rows whose names contain the word, ``--part 2/5`` every fifth row, ``--forms runs`` one form.
 ``--cases`` runs the case lists of ``cases.py`` instead, on all their inputs; the reference accelerator runs small ones.
+``--again`` repeats each row's calls and compares the results, and prints the functions that were never repeated.
 ``--check`` runs each row on two small inputs of its first type, in check mode.  It prints the calls that fail, and
 returns 1 if any does.
 """
@@ -14,17 +15,22 @@ import sys
 import time
 from collections import Counter
 
+import pytest
+
 import vkamp as amp
 from tests.algorithms import cases_amp, cases_complex, cases_cub, rows  # noqa: F401
 from tests.algorithms.cases import CASES, SMALL, inputs, run
-from tests.algorithms.table import ROWS, all_inputs, checked_inputs, compare
+from tests.algorithms.table import ROWS, Row, all_inputs, checked_inputs, compare
+from tests.algorithms.test_repeated_calls import every_function
 from vkamp.algorithms import _choose
+from vkamp.dispatch import call_cache
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.algorithms", description=__doc__)
     parser.add_argument("accelerators", nargs="*", default=["swiftshader", "llvmpipe", "reference"])
     parser.add_argument("--only", default="")
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--cases", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--part", default="0/1")
@@ -36,6 +42,8 @@ def main() -> int:
         os.environ["VKAMP_CHECK"] = "1"
     if arguments.cases:
         return run_cases(arguments, part, parts)
+    if arguments.again:
+        return run_again(arguments, chosen)
     calls = failures = 0
     begin = time.perf_counter()
     for name in arguments.accelerators:
@@ -54,6 +62,23 @@ def main() -> int:
                         what = f"{type(error).__name__}: {str(error)[:300]}"
                         print(f"{name}, {form}: {row.name} of {a.dtype}, {a.shape}: {what}", flush=True)
             print(f"{name}, {form}: {calls} calls, {failures} failed, {time.perf_counter() - begin:.0f} s", flush=True)
+    return 1 if failures else 0
+
+
+def run_again(arguments: argparse.Namespace, chosen: list[Row]) -> int:
+    failures = 0
+    for name in arguments.accelerators:
+        repeated: set[str] = set()
+        for row in chosen:
+            call_cache.trim()
+            try:
+                with pytest.MonkeyPatch.context() as monkeypatch:
+                    repeated |= set(every_function(amp.accelerator(name).default_view, [row], monkeypatch))
+            except Exception as error:
+                failures += 1
+                print(f"{name}: {row.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+        never = sorted({row.name for row in chosen} - repeated)
+        print(f"{name}: {len(chosen)} rows, {failures} failed, never repeated: {', '.join(never)}", flush=True)
     return 1 if failures else 0
 
 

@@ -429,6 +429,11 @@ def two(a):
     return np.sort(a[:middle]), np.sort(np.r_[a[middle:], a[:1]])
 
 
+row(
+    "run_length_decode",
+    lambda a, k: alg.run_length_decode(a, lengths_of(a), total=int(lengths_of(a).sum()), **k),
+    lambda a: np.repeat(a, lengths_of(a)),
+)
 row("merge", lambda a, k: alg.merge(*two(a), **k), lambda a: np.sort(np.concatenate(two(a))), dtypes=NUMBERS)
 
 
@@ -502,6 +507,12 @@ row(
     "bincount",
     lambda a, k: alg.bincount(a % 37, a.astype(np.float32), 50, **k),
     lambda a: np.bincount(a % 37, a.astype(np.float32), 50),
+    dtypes=INT,
+)
+row(
+    "bincount",
+    lambda a, k: alg.bincount(a % 37, bins=20, **k),
+    lambda a: np.bincount(a % 37, minlength=37)[:20],
     dtypes=INT,
 )
 for right in (False, True):
@@ -591,6 +602,11 @@ for axis in (None, 0, 1):
         rank=2,
     )
 row("repeat", lambda a, k: alg.repeat(a, lengths_of(a), **k), lambda a: np.repeat(a, lengths_of(a)))
+row(
+    "repeat",
+    lambda a, k: alg.repeat(a, lengths_of(a), total=int(lengths_of(a).sum()), **k),
+    lambda a: np.repeat(a, lengths_of(a)),
+)
 row("tile_repeat", lambda a, k: alg.tile_repeat(a, (2, 3), **k), lambda a: np.tile(a, (2, 3)), rank=2)
 row(
     "rotate",

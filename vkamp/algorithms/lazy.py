@@ -372,6 +372,7 @@ class _Discard:
     """Takes results that nobody needs."""
 
     __slots__ = ()
+    _vkamp_members = ()
 
     def __repr__(self) -> str:
         return "lazy.discard"
