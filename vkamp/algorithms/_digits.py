@@ -151,14 +151,10 @@ class WideDigits:
 
 
 def wide_keys(source: lazy.Lazy) -> lazy.Lazy:
-    """Keys of 64 bits as two words; TypeError where they are not in memory, or have gaps."""
-    dtype = dtype_of(source)
-    if not isinstance(source, lazy.Elements):
-        raise TypeError(f"store the {dtype} keys in an array first (algorithms.copy)")
-    try:
-        return lazy.Elements(source.values.reinterpret_as(amp.uint2))
-    except amp.AmpError:
-        raise TypeError(f"{dtype} keys must be stored without gaps: copy them to an array first") from None
+    """Keys of 64 bits, which are in memory without gaps, as two words."""
+    found = bits_of(source)
+    assert found is not None
+    return found
 
 
 def _refuse_structs(dtype: np.dtype[Any]) -> None:
@@ -170,9 +166,6 @@ def words_of(source: lazy.Lazy) -> list[tuple[lazy.Lazy, int]]:
     """The keys of a source as uint32 words, the lowest first, each with the number of its bits."""
     dtype = dtype_of(source)
     _refuse_structs(dtype)
-    if dtype.itemsize == 8:
-        words = wide_keys(source)
-        return [(lazy.map(each, words), 32) for each in _WORDS[dtype.kind]]
     kind = "f" if is_float_of_memory(dtype) else dtype.kind
     bits = 32 if kind in "if" else 8 * dtype.itemsize
     return [(lazy.map(_MAPS[kind], source), bits)]

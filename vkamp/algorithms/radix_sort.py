@@ -17,7 +17,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, radix_sort_tiles
 from vkamp.algorithms._arguments import dtype_of
-from vkamp.algorithms._digits import digits_of, passes, words_in
+from vkamp.algorithms._digits import bits_of, digits_of, passes, words_in
 from vkamp.algorithms._loops import without_loops
 from vkamp.algorithms.transform import store
 
@@ -154,12 +154,22 @@ def sort_pairs(
         keys, given = lazy.Elements(target).flat(), lazy.Elements(target_of_values).flat()
 
 
+def _in_memory(view: amp.accelerator_view, keys: lazy.Lazy) -> lazy.Lazy:
+    """Keys of 64 bits without gaps, which are sorted as two words."""
+    dtype = dtype_of(keys)
+    if dtype.names is not None or dtype.itemsize != 8 or bits_of(keys) is not None:
+        return keys
+    values = amp.array(keys.extent, dtype, accelerator_view=view)
+    store(view, keys, values)
+    return lazy.Elements(values)
+
+
 def order_of(view: amp.accelerator_view, keys: lazy.Lazy, descending: bool, bits: tuple[int, int] | None = None) -> Any:
     """The positions of the keys in their order, in a new array; equal keys keep their order.
 
     ``bits``: the order is that of the keys' bits from the first to before the second.
     """
-    words, digits, passed = digits_of(keys, descending, bits)
+    words, digits, passed = digits_of(_in_memory(view, keys), descending, bits)
     sorted_words = amp.array(keys.extent, dtype_of(words), accelerator_view=view)
     order = amp.array(keys.extent, np.int32, accelerator_view=view)
     items = lazy.map(functional.identity, lazy.arange(keys.extent[0], np.uint32(0), np.uint32(1)))
