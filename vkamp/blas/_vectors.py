@@ -133,7 +133,7 @@ def multiply(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, alpha: Any =
         return
     quads = _quads(a, x, dtype)
     length = k if quads is None else k // 4
-    split = _choose.parts(view, length, -(-_FEW // (batch * rows)))
+    split = _choose.parts(length, -(-_FEW // (batch * rows)))
     target, last = y, numbers
     if split.pieces > 1:
         target = amp.array(amp.extent(batch, rows * split.pieces), dtype, accelerator_view=view)
