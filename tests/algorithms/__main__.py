@@ -20,8 +20,8 @@ import pytest
 import vkamp as amp
 from tests.algorithms import cases_amp, cases_complex, cases_cub, rows  # noqa: F401
 from tests.algorithms.cases import CASES, SMALL, inputs, run
+from tests.algorithms.repeated import WITHOUT_CONTAINERS, every_function
 from tests.algorithms.table import ROWS, Row, all_inputs, checked_inputs, compare
-from tests.algorithms.test_repeated_calls import WITHOUT_CONTAINERS, every_function
 from vkamp.algorithms import _choose
 from vkamp.dispatch import call_cache
 

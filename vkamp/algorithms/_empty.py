@@ -11,7 +11,11 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms.counted import counted
+from vkamp.algorithms.rearrange import concat
 from vkamp.algorithms.scalars import device_scalar
+from vkamp.algorithms.select import select
+from vkamp.algorithms.transform import copy
+from vkamp.algorithms.unique import unique
 
 
 def is_empty(value: Any) -> bool:
@@ -101,14 +105,7 @@ def _same_length(value: Any) -> Callable[..., Any]:
 def _whole(a: Any, **named: Any) -> Any:
     """All elements of an input, as ``counted``."""
     source = lazy.of(a).flat()
-    return _function("select")(source, flags=lazy.constant(1, source.extent), **named)
-
-
-def _function(name: str) -> Any:
-    # The package imports this module.
-    from vkamp import algorithms
-
-    return getattr(algorithms, name)
+    return select(source, flags=lazy.constant(1, source.extent), **named)
 
 
 def _of_sets(first: bool, second: bool, whole: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,12 +122,12 @@ def _of_sets(first: bool, second: bool, whole: Callable[..., Any]) -> Callable[.
 
 
 def _different(a: Any, **named: Any) -> Any:
-    return _function("unique")(a, **named)
+    return unique(a, **named)
 
 
 def _merged(a: Any, b: Any, *_: Any, **named: Any) -> Any:
     other = b if is_empty(a) else a
-    return _alike(other, **named) if is_empty(other) else _function("copy")(lazy.of(other).flat(), **named)
+    return _alike(other, **named) if is_empty(other) else copy(lazy.of(other).flat(), **named)
 
 
 def _merged_by_key(keys_a: Any, keys_b: Any, values_a: Any, values_b: Any, *_: Any, **named: Any) -> Any:
@@ -146,7 +143,7 @@ def _joined(*inputs: Any, axis: int = 0, **named: Any) -> Any:
         raise amp.AmpError(f"the inputs have the shapes {shapes}, which differ in more than axis {axis}")
     filled = [each for each in inputs if not is_empty(each)]
     if filled:
-        return _function("concat")(*filled, axis=axis, **named)
+        return concat(*filled, axis=axis, **named)
     return _alike(np.concatenate([np.asarray(each) for each in inputs], axis), **named)
 
 
