@@ -1,4 +1,4 @@
-"""The Fourier transforms of `vkamp.fft`, the data on the device, numpy's on the host, and on NVIDIA cuFFT by PyTorch."""
+"""The Fourier transforms of `vkamp.fft` on the device, numpy's on the host, and on NVIDIA cuFFT by PyTorch."""
 
 from __future__ import annotations
 
