@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,17 @@ def test_sizes(accelerator_view, n):
     """One run in all blocks, runs over several blocks, short runs, and keys that are all different."""
     for different in (1, 4, n // 4 + 1, 100 * n):
         check(accelerator_view, n, different)
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_more_blocks_than_a_tile_has_threads(accelerator_view, monkeypatch):
+    scan = importlib.import_module("vkamp.algorithms.scan")  # The function of the same name hides the module.
+    monkeypatch.setattr(scan, "tile_size", lambda view: 16)
+    check(accelerator_view, 40_001, 9000)
+    raw = np.random.default_rng(1).integers(0, 9, 70_001, dtype=np.int32)
+    found, many = alg.partition(raw, lambda x: x > 5, accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(np.asarray(found), np.concatenate([raw[raw > 5], raw[raw <= 5]]))
+    assert many == (raw > 5).sum()
 
 
 @pytest.mark.accelerators("swiftshader", "reference")

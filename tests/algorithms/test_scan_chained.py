@@ -14,10 +14,10 @@ from vkamp.algorithms import functional, lazy, scan_chained
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Tiles of 512 elements, or of 1024 from 4096 elements on."""
+    """Tiles of 512 elements, or of 1536 from 4096 elements on."""
     monkeypatch.setattr(scan_chained, "TILE", 64)
     monkeypatch.setattr(scan_chained, "FEW_ROWS", 2)
-    monkeypatch.setattr(scan_chained, "ROWS", 4)
+    monkeypatch.setattr(scan_chained, "ROWS", 6)
     monkeypatch.setattr(scan_chained, "MANY", 4096)
 
 

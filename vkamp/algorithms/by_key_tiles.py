@@ -17,16 +17,15 @@ import numpy as np
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import value
 from vkamp.algorithms._blocks import TILE, of_block
 from vkamp.algorithms.lazy import pair_of
-from vkamp.algorithms.scan import scan_totals_in_tile, tile_size
+from vkamp.algorithms.scan import scan_counts, scan_into
 from vkamp.algorithms.scan_axis_tiles import Restarting
 
 #: Elements of a row, and rows whose elements are loaded at a time.
-ROW, ROWS = TILE * 4, 2
-#: Tiles of a launch; one tile scans their totals.
-_TILES = 1024
+ROW, ROWS = TILE * 4, 1
+#: Tiles of a launch: so many that a GPU is not half empty at the end, and few to scan.
+_TILES = 1 << 13
 
 
 class Counting:
@@ -97,13 +96,14 @@ def reduce_runs_of_blocks(
 ):  # fmt: skip
     """Stores the key and the combination of each run that begins in a block, or ends behind one.
 
-    ``pairs`` and ``before``: what comes before each block, of its first run and of the number of runs.
+    ``pairs``: the value so far behind each block; ``before``: the number of runs before it.
     """
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
     base = before[t_idx.tile]
-    carry = pairs[t_idx.tile].first.copy()
+    # The first block begins with a head.
+    carry = pairs[max(t_idx.tile[0] - 1, 0)].first.copy()
     own = amp.private(4 * ROWS, type(keys.value(0)))
     x = amp.private(4 * ROWS, type(carry))
     bits = amp.private(ROWS, amp.int32)
@@ -172,18 +172,14 @@ def reduce_by_key_into(
 ) -> None:  # fmt: skip
     """Stores the key of each run, the combination of its values, of a type, and the number of runs."""
     n = keys.extent[0]
-    size = tile_size(view)
-    split = _choose.blocks(n, ROWS * ROW, min(_TILES, size))
+    split = _choose.blocks(n, ROWS * ROW, _TILES)
     pair = pair_of(dtype, np.dtype(np.int32))
     pairs = amp.array(amp.extent(split.pieces), pair, accelerator_view=view)
     before = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
     domain = amp.extent(split.pieces * TILE).tile(TILE)
     amp.parallel_for_each(view, domain, block_totals, keys, values, pairs, before, n, split.length, eq, op)
-    one = amp.extent(size).tile(size)
-    amp.parallel_for_each(view, one, scan_totals_in_tile, before, 0, functional.plus, has_init=True)
-    amp.parallel_for_each(
-        view, one, scan_totals_in_tile, pairs, value(None, pairs.dtype), Restarting(op, pair), has_init=False
-    )  # fmt: skip
+    scan_counts(view, before)
+    scan_into(view, lazy.Elements(pairs), pairs, Restarting(op, pair), inclusive=True)
     amp.parallel_for_each(
         view, domain, reduce_runs_of_blocks, keys, values, pairs, before, keys_out, values_out, count, n, split.length,
         eq, op, Counting(op, pair),

@@ -195,6 +195,16 @@ def tile_size(view: amp.accelerator_view) -> int:
     return 256 if limits is None else min(limits.tile_threads, 1024)
 
 
+def scan_counts(view: amp.accelerator_view, counts: Any) -> None:
+    """Replaces each number of a row by the sum of those before it, on GPUs."""
+    size = tile_size(view)
+    if counts.extent[0] > size:
+        scan_into(view, lazy.Elements(counts).flat(), counts, functional.plus, inclusive=False, init=0)
+    else:
+        domain = amp.extent(size).tile(size)
+        amp.parallel_for_each(view, domain, scan_totals_in_tile, counts, 0, functional.plus, has_init=True)
+
+
 def scan(
     a: Any,
     op: Any = functional.plus,

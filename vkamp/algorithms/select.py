@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy, select_chained, select_tiles
+from vkamp.algorithms import _choose, functional, lazy, select_tiles
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag
@@ -126,10 +126,7 @@ def _select_into(
     """Stores the chosen elements in ``out``, their number in ``count``, and their positions in ``begins``."""
     marked = _Marked(flags, source) if pred is None else _Chosen(flags, source, Flag(pred))
     if _choose.form_of(view) == "tiles":
-        if not keeps_rest and select_chained.can_chain(view):
-            select_chained.select_into(view, marked, out, count, begins=begins)
-        else:
-            select_tiles.select_into(view, flags, marked, out, count, begins=begins, keeps_rest=keeps_rest)
+        select_tiles.select_into(view, flags, marked, out, count, begins=begins, keeps_rest=keeps_rest)
         return
     n = flags.extent[0]
     split = _choose.runs(view, n, longest_run(view, flags, None, source))

@@ -19,13 +19,13 @@ from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._blocks import TILE
 from vkamp.algorithms.reduce import combine_pieces
-from vkamp.algorithms.scan import scan_totals_in_tile, tile_size
+from vkamp.algorithms.scan import scan_counts
 
 #: Elements of a thread in each step of a tile: four times four neighbours.
 QUADS = 4
 STEP = TILE * QUADS * 4
-#: Tiles of a launch; one tile scans their counts.
-_TILES = 1024
+#: Tiles of a launch: so many that a GPU is not half empty at the end, and few to scan.
+_TILES = 1 << 13
 
 
 @amp.func
@@ -130,12 +130,10 @@ def select_into(
     ``marked`` has the flags and the elements.
     """
     n = flags.extent[0]
-    size = tile_size(view)
-    split = _choose.blocks(n, STEP, min(_TILES, size) - 1)
+    split = _choose.blocks(n, STEP, _TILES)
     before = amp.array(amp.extent(split.pieces + 1), np.int32, accelerator_view=view)
     combine_pieces(view, flags, before, split, functional.plus)
-    domain = amp.extent(size).tile(size)
-    amp.parallel_for_each(view, domain, scan_totals_in_tile, before, 0, functional.plus, has_init=True)
+    scan_counts(view, before)
     amp.parallel_for_each(
         view, amp.extent(split.pieces * TILE).tile(TILE), select_tiles, marked, before, out,
         before if begins is None else begins, count, n, split.length,
