@@ -1,4 +1,4 @@
-"""The forms for GPUs of reductions by key and of the positions of extremes."""
+"""The forms for GPUs of reductions and scans by key and of the positions of extremes."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ def check(view, n, different, kind=np.int32, dtype=np.int32):
     np.testing.assert_array_equal(np.asarray(sums), np.add.reduceat(raw, heads))
     _, found = alg.reduce_by_key(names, values, last, out=(lazy.discard, np.empty(n, dtype)))
     np.testing.assert_array_equal(np.asarray(found), raw[np.append(heads[1:] - 1, n - 1)])
+    upto = np.concatenate([np.cumsum(each, dtype=dtype) for each in np.split(raw, heads[1:])])
+    np.testing.assert_array_equal(np.asarray(alg.scan_by_key(names, values)), upto)
+    found = alg.scan_by_key(names, values, inclusive=False, init=dtype(7))
+    np.testing.assert_array_equal(np.asarray(found), upto - raw + dtype(7))
 
 
 @pytest.mark.accelerators("llvmpipe")

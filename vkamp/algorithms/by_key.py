@@ -11,9 +11,9 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import element, output, outputs, place, value
+from vkamp.algorithms._arguments import element, in_a_row, output, outputs, place, value
 from vkamp.algorithms._operators import Heads, closed, identity_of
-from vkamp.algorithms.by_key_tiles import can_reduce, reduce_by_key_into
+from vkamp.algorithms.by_key_tiles import can_reduce, reduce_by_key_into, scan_by_key_into
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.segments import After, Exclusive, Tails, first_of, scan_pairs
@@ -47,6 +47,10 @@ def scan_by_key(
     if init is None and not inclusive:
         init = identity_of(op, dtype)
     result = output(out, source.extent, dtype, view, source, names, in_place=True)
+    if out is None and _choose.form_of(view) == "tiles" and can_reduce(names, dtype):
+        with in_a_row(result, view) as row:
+            scan_by_key_into(view, names, source, row, eq, op, dtype, inclusive=inclusive, init=init)
+        return result
     heads = Heads(names, eq)
     found = lazy.Elements(scan_pairs(view, source, heads, op, dtype))
     if not inclusive:

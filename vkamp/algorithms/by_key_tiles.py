@@ -1,4 +1,4 @@
-"""Reductions of runs of equal keys on GPUs, in blocks: the blocks' totals, their scan, and the runs.
+"""Reductions and scans of runs of equal keys on GPUs, in blocks: the blocks' totals, their scan, and the runs.
 
 The first pass loads all keys, and the values behind the last head of a block; the second one goes through a block in
 rows of four elements for each thread, whose scan gives the number of each run and the value so far (CUB's
@@ -17,7 +17,9 @@ import numpy as np
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms._arguments import value
 from vkamp.algorithms._blocks import TILE, of_block
+from vkamp.algorithms._outputs import output_of
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.scan import scan_counts, scan_into
 from vkamp.algorithms.scan_axis_tiles import Restarting
@@ -152,6 +154,48 @@ def reduce_runs_of_blocks(
             base += total.second
 
 
+@amp.kernel
+def scan_runs_of_blocks(
+    t_idx, keys, values, pairs, out, n, length, init, eq, op, restarting,
+    *, inclusive: amp.constant, has_init: amp.constant,
+):  # fmt: skip
+    """Scans the values of each run in one block; ``pairs``: the value so far behind each block."""
+    rank = t_idx.local[0]
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    # The first block begins with a head.
+    carry = pairs[max(t_idx.tile[0] - 1, 0)].first.copy()
+    for start in range(begin, end, ROW):
+        first = start + rank * 4
+        x = amp.private(4, type(carry))
+        a, b, c, d = _four(keys, first, end)
+        bits = _heads(keys, first, end, eq, a, b, c, d)
+        x[0], x[1], x[2], x[3] = _four(values, first, end)
+        _, ahead, total = tile.scan_of(t_idx, _of_four(x, 0, bits, op, restarting), restarting, TILE)
+        so_far = carry.copy()
+        if rank > 0:
+            so_far = op(carry, ahead.first) if ahead.second == 0 else ahead.first.copy()
+        for k in amp.static_range(4):
+            is_head = (bits >> k) & 1 != 0
+            upto = x[k].copy() if is_head else op(so_far, x[k])
+            found = upto.copy()
+            if not inclusive:
+                found = so_far.copy()
+            if has_init:
+                found = op(init, found)
+                if not inclusive and is_head:
+                    found = init.copy()
+            x[k] = found
+            so_far = upto.copy()
+        if first + 4 <= end:
+            out.store_four(first // 4, x[0], x[1], x[2], x[3])
+        else:
+            for k in amp.static_range(4):
+                if first + k < end:
+                    out.store(first + k, x[k])
+        carry = op(carry, total.first) if total.second == 0 else total.first.copy()
+
+
 @amp.func
 def _of_four(x: Any, at: amp.constant, bits: Any, op: Any, counting: Any) -> Any:
     """The number of heads among four elements, and the combination of those from the last one on."""
@@ -166,21 +210,42 @@ def can_reduce(keys: lazy.Lazy, dtype: np.dtype[Any]) -> bool:
     return all(each.kind in "iufc" and each.itemsize in (4, 8) for each in (lazy.dtype_of(keys), dtype))
 
 
+def _values_behind(
+    view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, eq: Any, op: Any, dtype: np.dtype[Any]
+) -> tuple[Any, Any, _choose.Split, Any]:
+    """The value so far behind each block, the heads in each, the blocks, and the type of the pairs."""
+    n = keys.extent[0]
+    split = _choose.blocks(n, ROWS * ROW, _TILES)
+    pair = pair_of(dtype, np.dtype(np.int32))
+    pairs = amp.array(amp.extent(split.pieces), pair, accelerator_view=view)
+    counts = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
+    domain = amp.extent(split.pieces * TILE).tile(TILE)
+    amp.parallel_for_each(view, domain, block_totals, keys, values, pairs, counts, n, split.length, eq, op)
+    scan_into(view, lazy.Elements(pairs), pairs, Restarting(op, pair), inclusive=True)
+    return pairs, counts, split, pair
+
+
+def scan_by_key_into(
+    view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, out: Any, eq: Any, op: Any, dtype: np.dtype[Any],
+    *, inclusive: bool, init: Any,
+) -> None:  # fmt: skip
+    """Scans the values of each run into ``out``, which must not overlap the inputs."""
+    pairs, _, split, pair = _values_behind(view, keys, values, eq, op, dtype)
+    amp.parallel_for_each(
+        view, amp.extent(split.pieces * TILE).tile(TILE), scan_runs_of_blocks, keys, values, pairs, output_of(out),
+        keys.extent[0], split.length, value(init, dtype), eq, op, Restarting(op, pair),
+        inclusive=inclusive, has_init=init is not None,
+    )  # fmt: skip
+
+
 def reduce_by_key_into(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, keys_out: Any, values_out: Any, count: Any,
     eq: Any, op: Any, dtype: np.dtype[Any],
 ) -> None:  # fmt: skip
     """Stores the key of each run, the combination of its values, of a type, and the number of runs."""
-    n = keys.extent[0]
-    split = _choose.blocks(n, ROWS * ROW, _TILES)
-    pair = pair_of(dtype, np.dtype(np.int32))
-    pairs = amp.array(amp.extent(split.pieces), pair, accelerator_view=view)
-    before = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
-    domain = amp.extent(split.pieces * TILE).tile(TILE)
-    amp.parallel_for_each(view, domain, block_totals, keys, values, pairs, before, n, split.length, eq, op)
+    pairs, before, split, pair = _values_behind(view, keys, values, eq, op, dtype)
     scan_counts(view, before)
-    scan_into(view, lazy.Elements(pairs), pairs, Restarting(op, pair), inclusive=True)
     amp.parallel_for_each(
-        view, domain, reduce_runs_of_blocks, keys, values, pairs, before, keys_out, values_out, count, n, split.length,
-        eq, op, Counting(op, pair),
+        view, amp.extent(split.pieces * TILE).tile(TILE), reduce_runs_of_blocks, keys, values, pairs, before,
+        keys_out, values_out, count, keys.extent[0], split.length, eq, op, Counting(op, pair),
     )  # fmt: skip
