@@ -96,8 +96,17 @@ def test_norms(accelerator_view, dtype):
 
 def test_orders_that_there_are_not():
     x = np.ones((2, 3), np.float32)
-    for order, axis in (("nuc", None), (3, None), ("fro", 0)):
+    for order, axis in (("other", None), (3, None), ("fro", 0)):
         with pytest.raises(ValueError, match="order"):
             linalg.norm(x, order, axis)
     with pytest.raises(ValueError, match="axis"):
         linalg.norm(x, 1, (0, 0))
+
+
+def test_norms_by_singular_values(accelerator_view):
+    x = numbers(np.float32, 3, 4)
+    for order in (2, -2, "nuc"):
+        found = linalg.norm(x, order, accelerator_view=accelerator_view)
+        np.testing.assert_allclose(float(found), np.linalg.norm(x, order), rtol=1e-5)
+    with pytest.raises(ValueError, match="order"):
+        linalg.norm(np.ones((2, 3, 4), np.float32), 2, (1, 2))

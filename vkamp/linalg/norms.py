@@ -12,6 +12,7 @@ from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, place
 from vkamp.linalg._shared import function, is_empty
+from vkamp.linalg.jacobi import svd
 
 _Axes = tuple[int, ...]
 
@@ -76,7 +77,8 @@ def norm(
     """A norm of a vector or matrix, or of those along one or two axes (numpy: ``linalg.norm``).
 
     ``ord`` of vectors: a number, ``inf``, ``-inf``, or 0 for the number of elements that are not zero; by default 2.
-    Of matrices: ``"fro"`` (the default), 1, -1, ``inf`` or ``-inf``.  By default the norm of all elements.  Integers
+    Of matrices: ``"fro"`` (the default), 1, -1, ``inf`` or ``-inf``, and of single matrices also ``"nuc"``, 2 or -2, by
+    their singular values.  By default the norm of all elements.  Integers
     give float32.  A single norm is a ``device_scalar``.  ValueError for other orders.
     """
     if is_empty(x):
@@ -148,8 +150,12 @@ def _of_vectors(source: lazy.Lazy, ord: Any, axes: _Axes, view: amp.accelerator_
 
 
 def _of_matrices(source: lazy.Lazy, ord: Any, axes: _Axes, view: amp.accelerator_view) -> Any:
+    if ord in ("nuc", 2, -2) and source.extent.rank == 2:
+        values = svd(alg.copy(source, accelerator_view=view), compute_uv=False, accelerator_view=view)
+        op = {"nuc": functional.plus, 2: functional.max, -2: functional.min}[ord]
+        return _reduced(lazy.of(values), op, (0,), view)
     if isinstance(ord, str) or not (abs(ord) == 1 or math.isinf(ord)):
-        raise ValueError(f"the norm of order {ord!r} of matrices is not supported: there are fro, 1, -1, inf and -inf")
+        raise ValueError(f"matrices here have no norm of order {ord!r}: there are fro, 1, -1, inf and -inf")
     summed, other = axes if abs(ord) == 1 else axes[::-1]
     sums = _reduced(_magnitudes(source), functional.plus, (summed,), view)
     return _reduced(lazy.of(sums), functional.max if ord > 0 else functional.min, (other,), view)
