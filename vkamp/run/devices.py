@@ -16,7 +16,7 @@ from vkamp.errors import AmpError
 from vkamp.run import libraries
 from vkamp.run.compute_units import ComputeUnits
 from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, DeviceKind, Heap, Limits, MemoryType
-from vkamp.run.features import FeatureChain, chain, struct
+from vkamp.run.features import FLOAT_CONTROLS, FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
 
 #: Kompute's buffer sizes are 32-bit; the last word is excluded so that rounding up cannot wrap.
@@ -200,6 +200,7 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
     subgroup = struct(vk, "VkPhysicalDeviceSubgroupProperties")
     sizes = struct(vk, "VkPhysicalDeviceMaintenance3Properties")
     lanes = struct(vk, "VkPhysicalDeviceSubgroupSizeControlProperties")
+    floats = struct(vk, "VkPhysicalDeviceFloatControlsProperties")
     units = ComputeUnits(vk, extensions if version >= (1, 1, 0) else frozenset())
     if version >= (1, 1, 0):
         head = struct(vk, "VkPhysicalDeviceProperties2")
@@ -208,6 +209,8 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
             parts.append(driver)
         if version >= (1, 3, 0) or "VK_EXT_subgroup_size_control" in extensions:
             parts.append(lanes)
+        if FLOAT_CONTROLS in extensions:
+            parts.append(floats)
         chain(vk, head, *parts)
         vk.lib.vkGetPhysicalDeviceProperties2(device, head)
     heaps, types = _memory(vk, device, "VK_EXT_memory_budget" in extensions)
@@ -228,6 +231,9 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
         heaps=heaps,
         memory_types=types,
         max_allocations=plain.limits.maxMemoryAllocationCount,
+        special_floats=frozenset(
+            width for width in (16, 32, 64) if getattr(floats, f"shaderSignedZeroInfNanPreserveFloat{width}")
+        ),
         tick=plain.limits.timestampPeriod * 1e-9,
         tick_bits=_timestamp_bits(vk, device),
     )

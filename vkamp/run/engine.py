@@ -88,7 +88,8 @@ class DeviceInfo:
     *device* has (``"float64"``, ``"int64"``, ``"float16"``, ``"int16"``, ``"int8"``, ...), ``engine_features`` what the
     *engine* can enable: a program may use what both have. ``memory_bytes`` is the size of the device's own memory,
     ``uuid`` 32 hexadecimal digits or empty. ``tick`` is the duration of a tick of the device's clock in seconds,
-    ``tick_bits`` the number of bits of its timestamps, 0 if it has none.
+    ``tick_bits`` the number of bits of its timestamps, 0 if it has none. ``special_floats``: the widths in bits of the
+    floats whose infinities, NaN and signs of zero the device keeps if a program demands it.
     """
 
     engine: str
@@ -105,6 +106,7 @@ class DeviceInfo:
     heaps: tuple[Heap, ...] = ()
     memory_types: tuple[MemoryType, ...] = ()
     max_allocations: int = 4096
+    special_floats: frozenset[int] = frozenset()
     tick: float = 0.0
     tick_bits: int = 0
 

@@ -6,6 +6,9 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
+#: With this extension, programs can demand that infinities, NaN and the sign of zero are kept.
+FLOAT_CONTROLS = "VK_KHR_shader_float_controls"
+
 _1_1, _1_2, _1_3 = (1, 1, 0), (1, 2, 0), (1, 3, 0)
 
 

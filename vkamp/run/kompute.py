@@ -25,6 +25,7 @@ from vkamp.progress import activity
 from vkamp.run import devices
 from vkamp.run.device import POOL_CAPACITY, BaseDevice, DeviceProgram
 from vkamp.run.engine import DeviceInfo, Engine, Statistics
+from vkamp.run.features import FLOAT_CONTROLS
 from vkamp.run.libraries import driver_environment, load_kp
 from vkamp.run.lifetime import OpenDevices, refuse_fork
 from vkamp.run.memory import Budget, readable
@@ -84,15 +85,16 @@ class KomputeEngine(Engine):
 def _open_manager(kp: Any, info: DeviceInfo) -> Any:
     """A ``kp.Manager`` on the device that discovery called ``info``."""
     same = [d.index for d in devices.vulkan_devices() if d.name == info.name]
+    wanted = [FLOAT_CONTROLS] if info.special_floats and info.kind != "cpu" else []
     try:
         with driver_environment():
-            manager = kp.Manager(info.index)
+            manager = kp.Manager(info.index, [], wanted)
         if manager.get_device_properties()["device_name"] == info.name:
             return manager
         names = [row["device_name"] for row in manager.list_devices()]
         indices = [i for i, name in enumerate(names) if name == info.name]
         with driver_environment():
-            return kp.Manager(indices[same.index(info.index)])
+            return kp.Manager(indices[same.index(info.index)], [], wanted)
     except (RuntimeError, IndexError, ValueError) as error:
         raise AmpError(f"Kompute can't open {info.name}: {error}") from error
 

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from vkamp.errors import AmpError
 
 _MAGIC = 0x07230203
-_ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 15, 16, 17, 54, 71
+_EXTENSION, _ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 10, 15, 16, 17, 54, 71
+_TYPE_FLOAT, _PRESERVE_CAPABILITY, _PRESERVE_MODE = 22, 4466, 4461
 _GL_COMPUTE, _LOCAL_SIZE, _BINDING, _DESCRIPTOR_SET = 5, 17, 33, 34
 _MEMBER_DECORATE, _TYPE_POINTER = 72, 32
 _BLOCK, _OFFSET, _STORAGE_BUFFER = 2, 35, 12
 _HEADER_WORDS = 5
+
+#: The name of the extension of modules, in words.
+_FLOAT_CONTROLS = struct.unpack("<6I", b"SPV_KHR_float_controls".ljust(24, b"\0"))
 
 #: The device feature of each capability, by the names of :mod:`vkamp.run.features`. No engine enables the others.
 _FEATURES = {
@@ -142,3 +146,34 @@ def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]
 def _name(words: tuple[int, ...]) -> str:
     raw = struct.pack(f"<{len(words)}I", *words)
     return raw.split(b"\0", 1)[0].decode("utf-8", errors="replace")
+
+
+def with_special_values(spirv: bytes, widths: frozenset[int]) -> bytes:
+    """The module with floats of these widths (in bits) whose infinities, NaN and signs of zero count.
+
+    Without that, drivers compile ``x < y ? x : y`` as a minimum, ``x * 0.0`` as 0.0, and ``x - x`` as 0.0.  Needs the
+    extension VK_KHR_shader_float_controls, and properties of the device.
+    """
+    words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
+    main, used = 0, set()
+    capabilities = modes = _HEADER_WORDS
+    at = _HEADER_WORDS
+    for opcode, operands in _instructions(words):
+        at += 1 + len(operands)
+        if opcode == _CAPABILITY:
+            capabilities = at
+        elif opcode == _ENTRY_POINT:
+            main, modes = operands[1], at
+        elif opcode == _EXECUTION_MODE:
+            modes = at
+            if operands[1] == _PRESERVE_MODE:
+                return spirv
+        elif opcode == _TYPE_FLOAT:
+            used.add(operands[1])
+    found = sorted(used & widths)
+    if not found:
+        return spirv
+    declared = [2 << 16 | _CAPABILITY, _PRESERVE_CAPABILITY, len(_FLOAT_CONTROLS) + 1 << 16 | _EXTENSION]
+    wanted = [word for width in found for word in (4 << 16 | _EXECUTION_MODE, main, _PRESERVE_MODE, width)]
+    made = [*words[:capabilities], *declared, *_FLOAT_CONTROLS, *words[capabilities:modes], *wanted, *words[modes:]]
+    return struct.pack(f"<{len(made)}I", *made)

@@ -14,7 +14,7 @@ from typing import Any
 from vkamp.errors import AmpError
 from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo
-from vkamp.run.features import FeatureChain, chain, struct
+from vkamp.run.features import FLOAT_CONTROLS, FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
 
 #: The newest version of Vulkan that is requested.
@@ -187,6 +187,7 @@ class Api:
     def _create_device(self, extensions: frozenset[str], count: int, copy_count: int) -> Any:
         ffi, vk = self.ffi, self.vk
         names = [n for n in self.features.extensions if n in extensions]
+        names += [name for name in (FLOAT_CONTROLS,) if name in extensions]
         if self.has_budget:
             names.append("VK_EXT_memory_budget")
         if self.host_alignment:
