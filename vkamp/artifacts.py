@@ -30,6 +30,7 @@ Quirk = Literal[
     "unchecked_atomics",
     "unchecked_bounds",
     "unsigned_to_float",
+    "wide_factors",
     "widened_comparisons",
     "zero_constants",
 ]

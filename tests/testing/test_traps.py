@@ -29,6 +29,11 @@ def nothing(i, values, out):
     out[i] = values[i] * 0.0
 
 
+@amp.kernel
+def divided(i, values, out):
+    out[i] = 7.0 / values[i]
+
+
 def result(accelerator, kernel, *values: float) -> np.ndarray:
     out = amp.array_view(np.full(len(values), 9, np.float32))
     amp.parallel_for_each(accelerator, out.extent, kernel, amp.array_view(np.float32(values)), out)
@@ -50,7 +55,14 @@ def can_zero_products(accelerator) -> bool:
     return bool(np.signbit(first) and np.isnan(second) and np.isnan(third))
 
 
-CAN = {"long_loops": can_long_loops, "denormals": can_denormals, "zero_products": can_zero_products}
+def can_large_divisors(accelerator) -> bool:
+    return bool((result(accelerator, divided, 3.4e38, -3.4e38) != 0).all())
+
+
+CAN = {
+    "long_loops": can_long_loops, "denormals": can_denormals, "zero_products": can_zero_products,
+    "large_divisors": can_large_divisors,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("ability", CAN)

@@ -20,6 +20,12 @@ int64_t int64_from(int x) {
     return packInt2x32(ivec2(x, x >> 31));
 }
 """
+_WIDE_FACTORS = """\
+// {target}(x): this driver multiplies a plain conversion by 2^31 as by -2^31.
+{target} {name}(int x) {{
+    return {target}(uint64_t(uint(x >> 31)) << 32 | uint64_t(uint(x)));
+}}
+"""
 _TRUNCATED = """\
 // {target}(x): this driver replaces int(float(n)) by n and float(int(x)) by trunc(x).
 // A zero that is hidden from the driver's compiler prevents that.
@@ -52,6 +58,11 @@ class _Row:
     text: str
 
     @property
+    def key(self) -> str:
+        """The key of the function's text."""
+        return f"{self.fault} {self.source} {self.target}"
+
+    @property
     def name(self) -> str:
         return f"{_GLSL[self.target].removesuffix('_t')}_from"
 
@@ -64,15 +75,22 @@ def _truncated(source: str, target: str) -> _Row:
     return _Row("float_round_trips", source, target, text)
 
 
+def _wide_factor(target: str) -> _Row:
+    glsl = _GLSL[target]
+    text = _WIDE_FACTORS.format(target=glsl, name=f"{glsl.removesuffix('_t')}_from")
+    return _Row("wide_factors", "int32", target, text)
+
+
 _ROWS = (
     _Row("unsigned_to_float", "uint32", "float32", _UNSIGNED_TO_FLOAT),
     _Row("widened_comparisons", "int32", "int64", _WIDENED),
+    *(_wide_factor(target) for target in ("int64", "uint64")),
     *(_truncated(source, target) for source in _HIDDEN for target in ("int32", "uint32", "int64", "uint64")),
 )
 
 
 def _texts() -> dict[str, str]:
-    texts = {f"{row.source} {row.target}": row.text for row in _ROWS}
+    texts = {row.key: row.text for row in _ROWS}
     for row in _ROWS:
         for vector in VECTORS.values():
             target = next(
@@ -81,7 +99,9 @@ def _texts() -> dict[str, str]:
             if vector.element.name == row.source and target is not None:
                 parts = ", ".join(f"{row.name}(v.{letter})" for letter in vector.letters)
                 names = {"target": _vector_name(target), "source": _vector_name(vector)}
-                texts[f"{vector.name} {target.name}"] = _COMPONENTS.format(name=row.name, parts=parts, **names)
+                texts[f"{row.fault} {vector.name} {target.name}"] = _COMPONENTS.format(
+                    name=row.name, parts=parts, **names
+                )
     return texts
 
 
@@ -101,6 +121,6 @@ def conversion(quirks: Collection[Quirk], source: Scalar | Vector, target: Scala
     one, other = (kind.element if isinstance(kind, Vector) else kind for kind in (source, target))
     for row in _ROWS:
         if row.fault in quirks and (row.source, row.target) == (one.name, other.name):
-            keys = [f"{one.name} {other.name}"]
-            return row.name, keys if isinstance(source, Scalar) else [*keys, f"{source.name} {target.name}"]
+            of_vector = [] if isinstance(source, Scalar) else [f"{row.fault} {source.name} {target.name}"]
+            return row.name, [row.key, *of_vector]
     return "", []

@@ -123,6 +123,28 @@ WORKAROUNDS = (
         "the int64 is built from two words",
     ),
     Workaround(
+        "wide_factors",
+        _NVIDIA,
+        "multiplies an int32 that was widened to 64 bits by 2^31 as by -2^31",
+        "the 64 bits are built from two words",
+        test="tests/sweep/test_operators.py",
+    ),
+    Workaround(
+        "assumed_finite",
+        _NVIDIA,
+        "compiles floats as if there were no NaN, no infinity and no sign of zero: x if x < y else y as a minimum",
+        "programs on GPUs demand them (VK_KHR_shader_float_controls)",
+        test="tests/types/test_special_values.py",
+    ),
+    Workaround(
+        "large_divisors",
+        _NVIDIA,
+        "divides float32 by numbers beyond 2^126 as by infinity",
+        "",
+        ability="large_divisors",
+        test="tests/types/test_special_values.py",
+    ),
+    Workaround(
         "halved_magnitudes",
         _LAVAPIPE,
         "replaces abs(abs(x) >> n) by abs(x) >> n, which is negative for the lowest number",
@@ -193,7 +215,7 @@ WORKAROUNDS = (
     ),
     Workaround(
         "zero_products",
-        f"{_LAVAPIPE} {_SWIFTSHADER} {_NVIDIA}",
+        f"{_LAVAPIPE} {_SWIFTSHADER}",
         "replaces x * 0.0 by 0.0 even if x is negative, infinite or NaN",
         "",
         ability="zero_products",

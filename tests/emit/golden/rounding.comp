@@ -95,6 +95,14 @@ float floor_div(float x, float y) {
     }
     precise float rest = fmod_c(x, y);
     precise float quotient = (x - rest) / y;
+    if (abs(quotient) < 16777216.0) {
+        // An integer, but GPUs divide with small errors.
+        quotient = round(quotient);
+        precise float missing = x - rest - quotient * y;
+        if (abs(missing) > 0.0) {
+            quotient += round(missing / y);
+        }
+    }
     if (rest != 0.0 && (rest < 0.0) != (y < 0.0)) {
         quotient -= 1.0;
     }
