@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": {"messages"},
     "artifacts": {"errors"},
     "cache": {"errors"},
-    "prebuilt": {"errors", "cache"},
+    "prebuilt": {"errors", "tracebacks", "cache"},
     "ir": {"errors", "artifacts"},
     "display": {"errors"},
     "progress": set(),

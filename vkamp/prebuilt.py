@@ -19,6 +19,7 @@ from typing import Any
 
 from vkamp.cache import DiskCache
 from vkamp.errors import AmpError
+from vkamp.tracebacks import entry_point
 
 VERSION = "0.1.0"
 #: The folder that the process records into; set by ``vkamp build`` for itself and the processes that it starts.
@@ -122,6 +123,7 @@ def start(folder: Path, *, add: bool) -> Artifacts:
     return _open(str(folder), True)
 
 
+@entry_point
 def use_artifacts(path: str | os.PathLike[str] | None) -> None:
     """From now on, take kernels and SPIR-V from the folder ``path`` that ``vkamp build`` made; ``None``: from none.
 

@@ -162,7 +162,8 @@ def test_more_launches_than_are_kept_pending(runner):
         runner.launch("add", [a], [1])
     for _ in range(70):
         runner.launch("add", [b], [2])
-    assert runner.queue.statistics.dispatches >= 150
+    # 64 of them wait at most, and as many are being submitted.
+    assert runner.queue.statistics.dispatches >= 220 - 2 * 64
     np.testing.assert_array_equal(runner.read(a), np.arange(N) + 150)
     np.testing.assert_array_equal(runner.read(b), np.arange(N) + 140)
 

@@ -7,8 +7,10 @@ from typing import Any
 from vkamp.lang.container import Container
 from vkamp.lang.dlpack import import_memory
 from vkamp.lang.views import array_view
+from vkamp.tracebacks import entry_point
 
 
+@entry_point
 def from_dlpack(source: Any, /, *, readonly: bool = False) -> array_view:
     """A view of the elements of an object with ``__dlpack__``, in its own host memory: nothing is copied.
 
