@@ -91,7 +91,7 @@ def inputs(case: Case, most: int | None = None) -> Iterator[Any]:
 
 
 def one_input(case: Case, turn: int) -> Any:
-    """One input of a case, of other types, sizes and kinds by turns."""
+    """One input of a case; types, sizes and kinds alternate from case to case."""
     dtypes = [each for each in case.dtypes if np.dtype(each) not in _WIDE] or case.dtypes
     dtype, kind = dtypes[turn % len(dtypes)], case.kinds[turn % len(case.kinds)]
     sizes = [n for n in case.sizes if n <= SMALL] or case.sizes[:1]

@@ -89,7 +89,7 @@ def strided(raw: Any, how: str) -> Any:
 
 
 def inputs(row: Row, turn: int, *, small: bool = False) -> Iterator[Any]:
-    """A few inputs of a row, of different types, sizes and layouts by turns."""
+    """A few inputs of a row, with alternating types, sizes and layouts."""
     dtype = row.dtypes[turn % len(row.dtypes)]
     sizes = (33,) if row.once or small else (1, 2, 33, 64, 1031)
     for n in sorted({max(row.least, n) for n in sizes}):

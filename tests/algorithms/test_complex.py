@@ -14,7 +14,7 @@ from vkamp.algorithms import functional as fn
 from vkamp.algorithms import lazy, stl
 
 COMPLEX = [each for each in CASES if each.suite == "complex"]
-#: The reference accelerator runs one case of so many, the drivers one each, in other turns.
+#: Each accelerator runs one of so many cases, beginning with another one.
 PART = {"reference": (3, 0), "llvmpipe": (4, 1), "swiftshader": (10, 2)}
 
 A = np.array([3 + 1j, 1 - 2j, 2, 2j], np.complex64)

@@ -53,7 +53,7 @@ def test_check_mode_finds_nothing(monkeypatch):
 
 
 def form_of(name, turn):
-    """Tiles by turns on lavapipe: on SwiftShader threads with barriers are slow."""
+    """Every other row runs in tiles on lavapipe; SwiftShader is slow with threads and barriers."""
     if name not in TURNS:
         return contextlib.nullcontext()
     return _choose.forced("tiles" if name == "llvmpipe" and turn % 2 == 0 else "runs")

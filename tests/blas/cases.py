@@ -43,7 +43,7 @@ def options(view, *letters):
         return combinations
     name = view.accelerator.description.lower()
     turn = 0 if "swiftshader" in name else 1 if "llvmpipe" in name else 2
-    # Neighbours differ in their last options; so that each device has all of those, the turns move.
+    # Neighbouring combinations differ in their last option; the shift gives each device every value of it.
     return [each for each in combinations if (each[0] + each[0] // 3) % 3 == turn]
 
 

@@ -40,7 +40,7 @@ def test_vectors(accelerator_view, dtype):
 
 
 def test_strided_vectors(accelerator_view):
-    """Every third element, backwards: what lies between stays."""
+    """Every third element, backwards; the elements between them do not change."""
     raw = numbers(np.float32, 22)
     expected = raw.copy()
     expected[1::3] += 2 * raw[0::3][::-1][: expected[1::3].size]
@@ -70,7 +70,7 @@ def test_rotg(a, b):
     r, z, c, s = blas.rotg(a, b)
     np.testing.assert_allclose([c * a + s * b, c * b - s * a], [r, 0], atol=1e-15 * max(abs(a), abs(b)))
     np.testing.assert_allclose(c * c + s * s, 1)
-    # What z stands for.
+    # z encodes both c and s.
     assert z == (s if abs(a) > abs(b) or a == b == 0 else 1 / c if c else 1)
 
 

@@ -79,7 +79,7 @@ TYPES += ["float16", "float32", "float64", "complex64", "complex128"]
 
 
 class Exporter:
-    """A library's tensor of any layout, with a struct of its own; counts the calls of its deleter."""
+    """A tensor of another library, with any layout; counts the calls of its deleter."""
 
     alive: ClassVar = []  #: a tensor's struct and deleter outlive everything that has the tensor
 

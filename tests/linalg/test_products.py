@@ -28,7 +28,7 @@ def same(found, expected):
 
 @pytest.mark.parametrize("turn", range(4))
 def test_products(accelerator_view, form, turn):
-    """A part of the shapes, in layouts by turns."""
+    """Some of the shapes, with alternating layouts."""
     for k, (first, second) in enumerate(SHAPES[turn::4]):
         a, b = numbers(np.float32, *first), numbers(np.float32, *second, seed=1)
         layouts = LAYOUTS[(turn + k) % 4], LAYOUTS[(turn + 2 * k + 1) % 4]

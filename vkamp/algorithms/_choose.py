@@ -71,7 +71,7 @@ def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN) -> Spli
         return Split(1, n)
     count = max(least_threads(view), -(-n // longest))
     # Whole lines of the caches, so that elements are loaded four at a time; an odd number of them, because the runs of
-    # neighbouring lanes would take turns in one place of the caches.
+    # neighbouring lanes would otherwise evict each other's cache lines.
     length = (-(-n // count) + 15 >> 4 | 1) << 4
     return Split(-(-n // length), length)
 

@@ -236,7 +236,7 @@ def words_in(values: Any) -> Any:
 
 
 def passes(view: amp.accelerator_view, bits: range, out: Any, moved: Any) -> Iterator[tuple[int, Any, Any]]:
-    """Each of ``bits``, and where its pass stores keys and values: in turn in new arrays and in the results.
+    """Each of ``bits``, and where its pass stores keys and values: in new arrays and in the results alternately.
 
     ``moved`` is None if there are no values; the keys' target takes the place of theirs.
     """

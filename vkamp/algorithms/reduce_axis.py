@@ -163,7 +163,7 @@ def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Line
             target = amp.array(amp.extent(outer * inner * pieces), out.dtype, accelerator_view=view)
         combine_lines_in_tiles(view, source, outer, n, inner, pieces, target, op)
         if pieces > 1:
-            # The pieces of a line are as far apart as its elements.
+            # The results of a line's pieces have the stride of its elements.
             reduce_lines_into(view, lazy.Elements(target).flat(), Lines(outer, pieces, inner, lines.shape), out, op)
         return
     split = split_of_lines(lines, longest_run(view, source, op))

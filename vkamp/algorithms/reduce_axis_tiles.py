@@ -41,7 +41,7 @@ def reduce_rows_in_tiles(t_idx, source, out, n, pieces, op, *, commutes: amp.con
 
 @amp.func
 def _combine(t_idx: Any, own: Any, op: Any, rank: Any, threads: Any, stride: Any) -> None:
-    """Thread ``rank`` 0 of each ``threads`` ones, ``stride`` apart, gets the combinations of their values."""
+    """Combines the values of each ``threads`` threads, ``stride`` apart; the thread of ``rank`` 0 gets the result."""
     stage = amp.tile_static(t_idx.tile_dim0 * len(own), own.dtype)
     for c in amp.static_range(len(own)):
         stage[c * t_idx.tile_dim0 + t_idx.local[0]] = own[c]
@@ -164,7 +164,7 @@ def shape_of_strip(inner: int, length: int, most: int, rows: int) -> tuple[int, 
 def combine_lines_in_tiles(
     view: amp.accelerator_view, source: lazy.Lazy, outer: int, n: int, inner: int, pieces: int, out: Any, op: Any
 ) -> None:
-    """One launch: combines each piece of each line; ``out`` has them as far apart as the elements of the lines."""
+    """One launch: combines each piece of each line; the pieces' results have the stride of the line's elements."""
     known = commutes(op)
     if inner == 1 and n <= SHORT:
         wide = 4 if n % 4 == 0 else 1

@@ -85,7 +85,7 @@ class KomputeEngine(Engine):
 def _open_manager(kp: Any, info: DeviceInfo) -> Any:
     """A ``kp.Manager`` on the device that discovery called ``info``."""
     same = [d.index for d in devices.vulkan_devices() if d.name == info.name]
-    wanted = [FLOAT_CONTROLS] if info.special_floats and info.kind != "cpu" else []
+    wanted = [FLOAT_CONTROLS] if info.special_floats else []
     try:
         with driver_environment():
             manager = kp.Manager(info.index, [], wanted)

@@ -149,11 +149,13 @@ def _name(words: tuple[int, ...]) -> str:
 
 
 def with_special_values(spirv: bytes, widths: frozenset[int]) -> bytes:
-    """The module with floats of these widths (in bits) whose infinities, NaN and signs of zero count.
+    """The module with a demand to keep infinities, NaN and signs of zero in floats of these widths (in bits).
 
     Without that, drivers compile ``x < y ? x : y`` as a minimum, ``x * 0.0`` as 0.0, and ``x - x`` as 0.0.  Needs the
     extension VK_KHR_shader_float_controls, and properties of the device.
     """
+    if not widths:
+        return spirv
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
     main, used = 0, set()
     capabilities = modes = _HEADER_WORDS

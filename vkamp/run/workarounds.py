@@ -132,8 +132,8 @@ WORKAROUNDS = (
     Workaround(
         "assumed_finite",
         _NVIDIA,
-        "compiles floats as if there were no NaN, no infinity and no sign of zero: x if x < y else y as a minimum",
-        "programs on GPUs demand them (VK_KHR_shader_float_controls)",
+        "assumes that floats are finite and that zeros have no sign: x if x < y else y becomes a minimum",
+        "programs on GPUs declare that these values must be kept (VK_KHR_shader_float_controls)",
         test="tests/types/test_special_values.py",
     ),
     Workaround(

@@ -187,7 +187,8 @@ class Api:
     def _create_device(self, extensions: frozenset[str], count: int, copy_count: int) -> Any:
         ffi, vk = self.ffi, self.vk
         names = [n for n in self.features.extensions if n in extensions]
-        names += [name for name in (FLOAT_CONTROLS,) if name in extensions]
+        if FLOAT_CONTROLS in extensions:
+            names.append(FLOAT_CONTROLS)
         if self.has_budget:
             names.append("VK_EXT_memory_budget")
         if self.host_alignment:
