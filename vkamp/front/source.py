@@ -8,6 +8,7 @@ import inspect
 import linecache
 import os
 import textwrap
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -84,10 +85,53 @@ def _supply(code: CodeType) -> None:
     A program without its files names them relatively: a file of that name may be any other.
     """
     if not os.path.isabs(code.co_filename) or not linecache.getlines(code.co_filename):
-        text = _supplier(code)
+        text = _adopted.get(code.co_filename) or _supplier(code)
         if text is not None:
-            # Without a time of change it stays.
-            linecache.cache[code.co_filename] = len(text), None, text.splitlines(keepends=True), code.co_filename
+            _show(code.co_filename, text)
+
+
+def _show(file: str, text: str) -> None:
+    # Without a time of change it stays.
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+
+
+#: The texts of the files of functions that another process sent, by the names that their code has here.
+_adopted: OrderedDict[str, str] = OrderedDict()
+_MOST_ADOPTED = 256
+
+
+def text_of_file(code: CodeType) -> str | None:
+    """The text of the file of a function's code, for another process; ``None`` if it is not known."""
+    _digest_of(CodeKey(code))
+    _supply(code)
+    return "".join(linecache.getlines(code.co_filename)) or None
+
+
+def adopt(code: CodeType, text: str) -> CodeType:
+    """The code of a function that another process sent, with the text of its file there.
+
+    Its source is found from then on, whether or not this machine has that file. Where the name is that of another
+    text, the code is given a name of its own: the file's with a part of the text's hash.
+    """
+    file = code.co_filename
+    for name in (file, f"{file}#{_hash_of_text(text)[:12]}"):
+        linecache.checkcache(name)
+        known = _adopted.get(name) or "".join(linecache.getlines(name))
+        if known not in ("", text):
+            continue
+        if not known:
+            _adopted[name] = text
+            while len(_adopted) > _MOST_ADOPTED:
+                linecache.cache.pop(_adopted.popitem(last=False)[0], None)
+        if name in _adopted:
+            _adopted.move_to_end(name)
+            _show(name, text)
+        break
+    return code if name == file else code.replace(co_filename=name)
+
+
+def _hash_of_text(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def source_of(function: FunctionType) -> Source:
@@ -137,9 +181,11 @@ def _digest_of(key: CodeKey) -> str | None:
 
 
 def _digest(file: str) -> str | None:
+    if file in _adopted:
+        return _hash_of_text(_adopted[file])
     if not os.path.isfile(file):
         return None
-    return hashlib.sha256("".join(linecache.getlines(file)).encode("utf-8", "surrogatepass")).hexdigest()
+    return _hash_of_text("".join(linecache.getlines(file)))
 
 
 @lru_cache(maxsize=1024)

@@ -6,6 +6,7 @@ C++ AMP's model: docs/conformance.md, sections 9 and 10 (``restrict(amp)`` and `
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
@@ -81,6 +82,11 @@ class KernelFunction:
             f"{self.__name__}[blocks, threads] is CUDA's launch: write amp.parallel_for_each(domain, {self.__name__}, "
             "...); the domain counts threads, amp.extent(n), or amp.extent(n).tile(threads).pad() in tiles"
         )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What :func:`kernel` was given beside the function."""
+        return {"precise": self.precise, "lowering": self.lowering, "subgroup": self.subgroup}
 
     def inspect(self, domain: Any, *args: Any, **constants: Any) -> Any:
         """The shader that vkamp generates for this launch, without running it.
@@ -164,6 +170,17 @@ class DeviceFunction(Generic[_P, _R]):
     def forms(self) -> list[Form]:
         """All forms, that of the first function first."""
         return [form_of(self.function), *self._others]
+
+    def state(self) -> tuple[list[tuple[Callable[..., Any], dict[str, Any]]], Callable[..., Any] | None]:
+        """The functions of all forms with the kinds of their parameters, and the function for plain Python."""
+        return [(form.function, dict(form.kinds)) for form in self.forms], self._host
+
+    def restore(self, forms: list[tuple[Callable[..., Any], dict[str, Any]]], host: Callable[..., Any] | None) -> None:
+        """Makes a new object what another one's :meth:`state` says."""
+        (function, _), *others = forms
+        DeviceFunction.__init__(self, function)  # type: ignore[misc]
+        self._others = [Form(other, inspect.signature(other), kinds) for other, kinds in others]
+        self._host = host
 
     @forwards
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
