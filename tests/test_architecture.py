@@ -426,6 +426,17 @@ def test_import_loads_neither_vulkan_nor_the_compiler() -> None:
     assert result.stdout.strip() == "[]"
 
 
+def test_libraries_are_imported_at_their_first_use() -> None:
+    names = ["algorithms", "blas", "fft", "linalg", "rng", "tile"]
+    program = (
+        "import sys, vkamp as amp\n"
+        f"loaded = [f'vkamp.{{name}}' in sys.modules for name in {names}]\n"
+        f"print(loaded, [getattr(amp, name).__name__ for name in {names}], set({names}) <= set(dir(amp)))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert result.stdout.strip() == f"{[False] * 6} {[f'vkamp.{name}' for name in names]} True"
+
+
 @pytest.mark.accelerators("swiftshader")
 def test_a_launch_whose_spirv_is_cached_loads_what_it_needs(
     accelerator: amp.accelerator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -316,9 +316,19 @@ def _elsewhere(name: str) -> str:
     return "" if found is None else f": {found.format(index='idx', amp='amp', text='a')}"
 
 
+#: Packages that are imported at their first use: ``amp.fft.fft(a)`` needs no import of its own.
+_LIBRARIES = ("algorithms", "blas", "fft", "linalg", "rng", "tile")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LIBRARIES})
+
+
 @_entry_point
 def __getattr__(name: str) -> _Any:
-    """``bfloat16``, a class of the package ml_dtypes; AMP's normalised types are known by name and refused."""
+    """The libraries, ``bfloat16`` (a class of the package ml_dtypes), and AMP's normalised types, which are refused."""
+    if name in _LIBRARIES:
+        return _importlib.import_module(f"vkamp.{name}")
     if name == "bfloat16":
         try:
             return _BFLOAT16.dtype.type

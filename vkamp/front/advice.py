@@ -109,7 +109,7 @@ def attribute(owner: str, name: str, known: Iterable[str], habits: Mapping[str, 
     close = near(name, known)
     if close is not None:
         return f"did you mean `{owner}.{close}`?"
-    return f"it has {_list(known)}" if 0 < len(known) <= 12 else "see the index of names in the documentation"
+    return f"it has {_list(known)}" if 0 < len(known) <= 24 else "see the index of names in the documentation"
 
 
 def attribute_of_module(ctx: Context, target: Any, text: str, name: str) -> str:
@@ -125,7 +125,8 @@ def attribute_of_module(ctx: Context, target: Any, text: str, name: str) -> str:
         found = habits.of_function(getattr(np, name, None) or getattr(builtins, name, None))
         if found is not None:
             return found
-    return attribute(text, name, known, HABITS if isinstance(target, SubgroupNamespace) else None)
+    others = habits.TILE if getattr(target, "__name__", "") == "vkamp.tile" else None
+    return attribute(text, name, known, HABITS if isinstance(target, SubgroupNamespace) else others)
 
 
 def attribute_of_container(ctx: Context, owner: Memory, text: str, name: str) -> str:

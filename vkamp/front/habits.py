@@ -100,6 +100,15 @@ ARRAY = {
     "itemsize": "write the number of bytes of an element",
 }
 
+#: Of the tile's collectives, ``vkamp.tile``: other libraries' names.
+TILE = {
+    **dict.fromkeys(("sum", "add", "reduce_add", "block_reduce"), ".reduce(t_idx, x, lambda a, b: a + b)"),
+    **dict.fromkeys(("prod", "product"), ".reduce(t_idx, x, lambda a, b: a * b)"),
+    **{name: f".reduce(t_idx, x, {name})" for name in ("max", "min")},
+    **dict.fromkeys(("scan", "cumsum", "cumulative_sum"), ".inclusive_scan(t_idx, x, lambda a, b: a + b)"),
+    "prefix_sum": ".exclusive_scan(t_idx, x, lambda a, b: a + b, 0)",
+}
+
 #: Of a number.
 NUMBER = {
     **dict.fromkeys(("item", "real", "copy", "sum", "mean", "max", "min", "squeeze", "tolist"), "use the value itself"),
