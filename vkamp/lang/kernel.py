@@ -178,7 +178,7 @@ class DeviceFunction(Generic[_P, _R]):
     def restore(self, forms: list[tuple[Callable[..., Any], dict[str, Any]]], host: Callable[..., Any] | None) -> None:
         """Makes a new object what another one's :meth:`state` says."""
         (function, _), *others = forms
-        DeviceFunction.__init__(self, function)  # type: ignore[misc]
+        DeviceFunction.__init__(self, function)
         self._others = [Form(other, inspect.signature(other), kinds) for other, kinds in others]
         self._host = host
 
