@@ -112,6 +112,14 @@ from vkamp.lang.exchange import from_dlpack
 from vkamp.lang.index_space import extent, index, tiled_extent, tiled_index
 from vkamp.lang.indirect import indirect
 from vkamp.lang.kernel import func, kernel, set_inspector
+from vkamp.lang.matrices import (
+    matrix,
+    matrix_convert,
+    matrix_load,
+    matrix_map,
+    matrix_mul_add,
+    matrix_store,
+)
 from vkamp.lang.structs import struct
 from vkamp.lang.subgroup_functions import subgroup
 from vkamp.lang.target import target
@@ -256,6 +264,12 @@ __all__ = [
     "int_3",
     "int_4",
     "kernel",
+    "matrix",
+    "matrix_convert",
+    "matrix_load",
+    "matrix_map",
+    "matrix_mul_add",
+    "matrix_store",
     "mul_extended",
     "mulhi",
     "parallel_for_each",

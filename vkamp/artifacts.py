@@ -302,6 +302,28 @@ class Shader:
     subgroup_size: int | None = None
 
 
+#: The name of the feature of cooperative matrices.
+MATRICES = "cooperative_matrix"
+
+
+@dataclass(frozen=True)
+class MatrixShape:
+    """A product of matrices that a device has: ``rows`` x ``inner`` by ``inner`` x ``columns``.
+
+    The names of the types of the operands ``a`` and ``b`` and of the ``accumulator``.
+    """
+
+    rows: int
+    columns: int
+    inner: int
+    a: str
+    b: str
+    accumulator: str
+
+    def __str__(self) -> str:
+        return f"{self.rows} x {self.columns} x {self.inner} of {self.a} and {self.b} to {self.accumulator}"
+
+
 @dataclass(frozen=True)
 class Executable:
     """A shader with the ways to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, each taken at first use.

@@ -281,6 +281,7 @@ MESSAGES: dict[str, Message] = {
         "`{name}` is used after the `{scope}` that declares it, and its memory may belong to another array",
         "declare it before the scope, or move this line into the scope",
     ),
+    "VKA420": Message("{what}", "{advice}"),
     # -- 5xx: tiles
     "VKA501": Message(
         "`{text}` needs tiles, but the domain of this launch has none",
@@ -342,7 +343,7 @@ MESSAGES: dict[str, Message] = {
         "launch over a tiled domain, `extent.tile(...)`",
     ),
     "VKA650": Message(
-        "`amp.subgroup.{name}` must be called by all threads of a subgroup together, "
+        "`amp.{name}` must be called by all threads of a subgroup together, "
         "but some of them may not reach it: {what} {place}",
         "{fix}call it where all threads of the subgroup do, threads without a value with a neutral one such as 0, "
         "and use the result here",

@@ -39,11 +39,13 @@ class Program:
     precise: bool = False
     constants: tuple[tuple[str, Any], ...] = ()
     target: Target = field(default_factory=Target)
+    subgroup: int | None = None
 
     def kernel(self) -> Kernel:
         """The kernel in IR."""
         assert isinstance(self.function, FunctionType)
-        request = Request(self.function, self.precise, self.rank, self.tile, self.args, (), self.constants)
+        fixed = self.function, self.precise, self.rank, self.tile
+        request = Request(*fixed, self.args, (), self.constants, subgroup=self.subgroup)
         return lower(request, {}).kernel
 
 
@@ -615,7 +617,32 @@ def native_float_atomics(t_idx, sums, pixels):
     sums[8 + i] = totals[i % 2, 1] + extremes[i % 2]
 
 
+def matrices(t_idx, a, b, c, d):
+    """Each operation of cooperative matrices, on memory of each kind."""
+    stage = amp.tile_static((2, 16, 24), amp.float16)
+    group = amp.subgroup.id()
+    for e in range(t_idx.local[0], 512, 64):
+        stage[e // 256, e // 16 % 16, e % 16] = a[e // 256 * 16 + e // 16 % 16, e % 16]
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    sums = amp.matrix((16, 16), amp.float32, fill=0.5, count=(2,))
+    for i in amp.static_range(2):
+        x = amp.matrix_load(stage[i], (0, 0), (16, 16), "a")
+        y = amp.matrix_load(b, (16 * group, 0), (16, 16), "b", layout="column")
+        sums[i] = amp.matrix_mul_add(x, y, sums[i])
+    both = amp.matrix_map(lambda p, q: p + 2.0 * q, sums[0], sums[1])
+    if group == 0:
+        amp.matrix_store(both, c, (0, 16), layout="column")
+    small = amp.matrix_convert(both, amp.float16)
+    other = small
+    amp.matrix_store(other, d, (16 * group, 0))
+
+
+MATRIX_ARGS = buffers(a=(FLOAT16, 2, READONLY), b=(FLOAT16, 2), c=(FLOAT32, 2, STRIDED), d=(FLOAT16, 2))
+MATRIX_TYPES = frozenset({"cooperative_matrix", "float16", "storage16"})
+
 PROGRAMS = {
+    "matrices": Program(matrices, 1, (64,), MATRIX_ARGS, target=Target(types=MATRIX_TYPES), subgroup=32),
+    "matrices_emulated": Program(matrices, 1, (64,), MATRIX_ARGS, subgroup=32),
     "pieces": Program(
         saxpy, 1, None, scalars(a=FLOAT32) + buffers(x=(FLOAT32, 1), y=(FLOAT32, 1)), target=in_pieces(4, "x", "y")
     ),

@@ -30,7 +30,9 @@ PAGES = (
     "linear-algebra.md",
     "reference-accelerator.md",
     "algorithms.md",
+    "matrices.md",
     "subgroups.md",
+    "matrices.md",
     "tutorial.md",
 )
 

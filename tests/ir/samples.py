@@ -39,6 +39,7 @@ SAMPLES: dict[type[nodes.Node], str] = {
     nodes.Assert: "assert n > -9, 'small'\nout[i] = n",
     nodes.UniformAssert: "x = amp.uniform(cells[2])\nif x > 0:\n    t.barrier.wait()\nout[i] = x",
     nodes.Subgroup: "x = amp.subgroup.add(n)\ny = amp.subgroup.max(n)\nout[i] = x - y",
+    nodes.Matrix: "m = amp.matrix((8, 8), amp.int32, fill=3)\nout[i] = n",
     nodes.Print: "print('n', n)\nout[i] = n",
     nodes.Breakpoint: "breakpoint()\nout[i] = n",
     nodes.Const: "out[i] = 3",
@@ -75,7 +76,9 @@ def kernel_of(body: str) -> nodes.Kernel:
     space: dict[str, Any] = {"amp": amp}
     exec(compile(source, name, "exec"), space)
     args = buffers(out=(INT32, 1), cells=(INT32, 1), points=(from_dtype(POINT), 1))
-    return Program(space["kernel"], 1, (4,), (*args, *scalars(count=INT32))).kernel()
+    # Subgroups with matrices have at least eight lanes.
+    tile, lanes = ((8,), 8) if "matrix" in body else ((4,), None)
+    return Program(space["kernel"], 1, tile, (*args, *scalars(count=INT32)), subgroup=lanes).kernel()
 
 
 POINT = np.dtype([("x", np.int32), ("y", np.float32)])

@@ -20,6 +20,7 @@ from vkamp.check.syntax import culprit_of, first_places, may_run, unique_stores,
 from vkamp.check.values import ValueAnalysis, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
+from vkamp.ir.matrices import function_of
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.subgroups import COMMON, SUBGROUPS
 from vkamp.ir.types import Array
@@ -91,7 +92,7 @@ class _Analysis:
         self.written = written_arrays(kernel)
         self.barriers = first_places(kernel, lambda s: isinstance(s, ir.Barrier) and s.fence.waits)
         self.uniform_asserts = first_places(kernel, lambda s: isinstance(s, ir.UniformAssert))
-        self.meetings = first_places(kernel, lambda s: isinstance(s, ir.Subgroup))
+        self.meetings = first_places(kernel, lambda s: isinstance(s, (ir.Subgroup, ir.Matrix)))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
         self.variables: dict[tuple[str, str], Reason] = {}
@@ -468,7 +469,7 @@ class _Analysis:
         row = SUBGROUPS[statement.name]
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "subgroup":
-            fields = {"name": row.name, "what": "it is"}
+            fields = {"name": f"subgroup.{row.name}", "what": "it is"}
             raise self._refusal("VKA650", statement.span, diversion, frame, fields)
         common = next((k for k, param in enumerate(row.params) if param in COMMON), None)
         if self.group == "subgroup" and common is not None:
@@ -483,10 +484,22 @@ class _Analysis:
         self._set(statement.result, dict.fromkeys(parts_of(statement.result.type), value), statement.span, state, frame)
         return state
 
+    def _matrix(self, statement: ir.Matrix, state: FlowState, frame: FunctionFlow) -> FlowState:
+        diversion = self._missing(state, frame)
+        if diversion is not None and self.group == "subgroup":
+            fields = {"name": function_of(statement), "what": "it is"}
+            raise self._refusal("VKA650", statement.span, diversion, frame, fields)
+        outer = frame.path
+        frame.path = (*outer, 0)
+        result = self._block(statement.body, state, frame)
+        frame.path = outer
+        return result
+
     def _subgroup_at(self, span: Span) -> str:
-        """The name of the subgroup function that a device function calls at a place."""
-        statements = (s for f in self.kernel.functions for s in ir.walk_statements(f.body))
-        return next(s.name for s in statements if isinstance(s, ir.Subgroup) and s.span is span)
+        """The name of the function of subgroups or matrices that a device function calls at a place."""
+        statements = [s for f in self.kernel.functions for s in ir.walk_statements(f.body) if s.span is span]
+        found = next(s for s in statements if isinstance(s, (ir.Subgroup, ir.Matrix)))
+        return f"subgroup.{found.name}" if isinstance(found, ir.Subgroup) else function_of(found)
 
     def _uneven(
         self, name: str, operand: ir.Expr, reason: Reason, frame: FunctionFlow

@@ -24,7 +24,9 @@ class Inspection:
 
     ``glsl``: the shader's text; ``bindings``: its storage buffers; ``ir``: the typed IR as text; ``spirv``: the binary.
     ``lowering``: whether the threads of a tile are ``threads`` of the device or ``loops``, with the reason where loops
-    were wanted and cannot be.  ``edited``: the file of the hand-edited shader that is in force and shown here, if any.
+    were wanted and cannot be.  ``matrices``: whether cooperative matrices are the ``device``'s own, or distributed over
+    ``threads``; empty without any.  ``edited``: the file of the hand-edited shader that is in force and shown here, if
+    any.
     """
 
     name: str
@@ -39,6 +41,13 @@ class Inspection:
     def lowering(self) -> str:
         """How the threads of a tile run: ``loops``, ``threads``, or ``threads: REASON``."""
         return self._executable.lowering
+
+    @property
+    def matrices(self) -> str:
+        """Where cooperative matrices are: ``device`` (its own), ``threads`` (their private memory), or empty."""
+        if not pipeline.with_matrices(self._executable):
+            return ""
+        return "device" if "coopmat<" in self.glsl else "threads"
 
     @property
     def ir(self) -> str:

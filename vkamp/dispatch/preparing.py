@@ -20,6 +20,7 @@ from vkamp.dispatch.requirements import (
     check_kernel,
     check_program,
     check_required_subgroup,
+    check_subgroup_tile,
     check_tile,
     optional_features,
 )
@@ -177,7 +178,7 @@ def prepare_on(view: accelerator_view, domain: Domain, kernel: Any, arguments: p
     queue_of(view)  # its error says why a view only stores
     check_tile(domain, view)
     if found.subgroup is not None:
-        check_required_subgroup(found.subgroup, found.function.__name__, domain, view)
+        check_subgroup_tile(found.subgroup, found.function.__name__, domain)
     shape = domain.rank, domain.tile
     request = pipeline.make_request(found.function, found.precise, *shape, arguments, view, found.subgroup)
     return _with_program(view, domain, kernel, request, arguments)
@@ -275,6 +276,8 @@ def _made(
     captured = {**arguments.captured, **device_traits(view, request.subgroup, lowered=lowered)}
     programs = _compile(request, captured, keep=not is_reference(view))
     compiled = programs.compiled
+    if request.subgroup is not None:
+        check_required_subgroup(request.subgroup, compiled, domain, view)
     check_kernel(compiled, view)
     target = target_for(domain, view)
     target = with_lowering(target, wanted, view, arguments.containers, compiled.sizes_in_loops)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from vkamp.artifacts import Domain, Executable
+from vkamp.artifacts import MATRICES, Domain, Executable, MatrixShape
 from vkamp.errors import InvalidComputeDomainError, Span, UnsupportedFeatureError, diagnostic, name_at
 from vkamp.pipeline import Compiled
 from vkamp.run.accelerators import accelerator_view, queue_of
@@ -39,7 +39,49 @@ def optional_features(compiled: Compiled, view: accelerator_view) -> frozenset[s
     wanted = frozenset().union(*(_SMALL.get(kind, frozenset()) for kind in compiled.types))
     if compiled.float_atomics:
         wanted |= {"float_atomics", "shared_float_atomics"}
-    return wanted & queue_of(view).info.usable_features
+    info = queue_of(view).info
+    if compiled.matrices is not None and has_products(compiled, info):
+        wanted |= {MATRICES, "int8", "storage8", "float16", "storage16"}
+    return wanted & info.usable_features
+
+
+def has_products(compiled: Compiled, info: DeviceInfo) -> bool:
+    """Whether a kernel runs with a device's cooperative matrices: those of its products, if the device has any.
+
+    UnsupportedFeatureError for products that such a device lacks, and for a device whose engine cannot enable them.
+    """
+    assert compiled.matrices is not None
+    if MATRICES not in info.features or not info.limits.matrix_shapes:
+        return False
+    if not {MATRICES, "memory_model", "subgroup_size_control"} <= info.usable_features:
+        raise UnsupportedFeatureError(
+            f"{compiled.name} has cooperative matrices, which {info.name} has, but the engine {info.engine!r} does not "
+            "enable: run it by the engine that does, VKAMP_ENGINE=vulkan",
+            span=compiled.span,
+        )
+    for shape, span in compiled.matrices.items():
+        if shape not in info.limits.matrix_shapes:
+            raise UnsupportedFeatureError(
+                f"{compiled.name} has a product of matrices of {shape}, which {info.name} lacks: "
+                f"{_other_shapes(shape, info)}",
+                span=span,
+            )
+    return True
+
+
+def _other_shapes(shape: MatrixShape, info: DeviceInfo) -> str:
+    """What a device has instead of a product: the nearest of the same types, else those of others."""
+
+    def distance(other: MatrixShape) -> int:
+        sizes = zip((shape.rows, shape.columns, shape.inner), (other.rows, other.columns, other.inner), strict=True)
+        return sum(abs(a - b) for a, b in sizes)
+
+    kinds = shape.a, shape.b, shape.accumulator
+    same = [s for s in info.limits.matrix_shapes if (s.a, s.b, s.accumulator) == kinds]
+    if same:
+        return f"use {min(same, key=distance)}"
+    known = sorted({f"{s.a} to {s.accumulator}" for s in info.limits.matrix_shapes})
+    return f"it has products of {', '.join(known)}"
 
 
 def _check_types(types: Mapping[str, Span], info: DeviceInfo) -> None:
@@ -116,11 +158,9 @@ def check_tile(domain: Domain, view: accelerator_view) -> None:
             )
 
 
-def check_required_subgroup(lanes: int, kernel: str, domain: Domain, view: accelerator_view) -> None:
-    """Refuses a launch of a kernel that requires full subgroups of so many lanes, where there are none."""
-    info = queue_of(view).info
-    limits, device = info.limits, view.accelerator.description
-    requires = f"{kernel} requires full subgroups of {lanes} lanes (@amp.kernel(subgroup={lanes}))"
+def check_subgroup_tile(lanes: int, kernel: str, domain: Domain) -> None:
+    """Refuses a domain whose tiles have no full subgroups of so many lanes."""
+    requires = _requires(lanes, kernel)
     if domain.tile is None:
         raise InvalidComputeDomainError(f"{requires}: launch it over a tiled domain, extent.tile(...)")
     threads = math.prod(domain.tile)
@@ -128,6 +168,24 @@ def check_required_subgroup(lanes: int, kernel: str, domain: Domain, view: accel
         raise InvalidComputeDomainError(
             f"{domain}: {requires}, and a tile has {threads} threads: make that a multiple of {lanes}"
         )
+
+
+def _requires(lanes: int, kernel: str) -> str:
+    return f"{kernel} requires full subgroups of {lanes} lanes (@amp.kernel(subgroup={lanes}))"
+
+
+def check_required_subgroup(lanes: int, compiled: Compiled, domain: Domain, view: accelerator_view) -> None:
+    """Refuses a launch of a kernel that requires full subgroups of so many lanes, where there are none.
+
+    Where a device has no matrices, a kernel with matrices runs thread by thread: it needs none, unless its threads
+    exchange values.
+    """
+    info = queue_of(view).info
+    exchanges = any(operation != "basic" for _, operation, _ in compiled.subgroup_needs)
+    if compiled.matrices is not None and not exchanges and not has_products(compiled, info):
+        return
+    limits, device = info.limits, view.accelerator.description
+    requires = _requires(lanes, compiled.name)
     if "subgroup_size_control" not in info.usable_features:
         advice = "use another accelerator, or leave the argument out"
         if "subgroup_size_control" in info.features:
@@ -136,7 +194,7 @@ def check_required_subgroup(lanes: int, kernel: str, domain: Domain, view: accel
     if lanes not in limits.subgroup_sizes:
         sizes = " or ".join(map(str, limits.subgroup_sizes)) or "none"
         raise UnsupportedFeatureError(f"{requires}; {device} has subgroups of {sizes}")
-    if threads // lanes > limits.tile_subgroups:
+    if math.prod(domain.tile or ()) // lanes > limits.tile_subgroups:
         raise InvalidComputeDomainError(
             f"{domain}: {requires}, and {device} runs at most {limits.tile_subgroups} of them in a tile: "
             "use smaller tiles"

@@ -23,6 +23,7 @@ from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import changed_parameters
 from vkamp.ir.requirements import (
     access,
+    has_matrices,
     memory_unit,
     subgroup_form,
     subgroup_uses,
@@ -383,6 +384,8 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     names += _type_extensions(types_in_use(kernel), Forms(target.types))
     if any(isinstance(s, ir.Atomic) and s.place.type == FLOAT32 for s in statements):
         names.append("GL_EXT_shader_atomic_float")
+    if has_matrices(kernel):
+        names += ["GL_KHR_cooperative_matrix", "GL_KHR_memory_scope_semantics"]
     wide = {_WIDE_EXTENSIONS[sort] for sort in wide_operations(kernel)}
     names += sorted(wide)
     return [f"#extension {name} : require" for name in names]

@@ -6,10 +6,11 @@ import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vkamp.artifacts import Target
+from vkamp.artifacts import MATRICES, Target
 from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic, is_packed, memory_name
 from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
+from vkamp.emit.matrices import matrix_line, matrix_text, matrix_type
 from vkamp.emit.names import Namer
 from vkamp.emit.narrow_types import Forms
 from vkamp.emit.scopes import BODY_START, Position, ScopePlan, plan
@@ -31,6 +32,7 @@ from vkamp.ir.types import (
     UINT32,
     VECTOR_LETTERS,
     Array,
+    Fragments,
     Scalar,
     Struct,
     Type,
@@ -70,12 +72,16 @@ def type_text(
         return GLSL_TYPES[kind.name], ""
     if isinstance(kind, Struct):
         return struct_names[kind], ""
+    if isinstance(kind, Fragments) and MATRICES in forms.types:
+        return matrix_type(kind), "".join(f"[{n}]" for n in kind.shape[:-1])
     base, suffix = type_text(kind.element, struct_names, forms, packed=packed, kept=True)
     return base, "".join(f"[{n}]" for n in kind.shape) + suffix
 
 
 def holds_float(kind: Type) -> bool:
     """Whether a value of this type has a float in it."""
+    if isinstance(kind, Fragments):
+        return False  # The device chooses how it adds.
     if isinstance(kind, Array):
         return holds_float(kind.element)
     return any(scalar.kind == "float" for _, scalar, _ in scalar_fields(kind))
@@ -532,6 +538,19 @@ class _FunctionPrinter:
             glsl, args = "subgroupBroadcast({0}, {1})", [*args, "0"]
         text = _filled(glsl, *args)
         self.add(f"{self._target(statement.result, position)} = {text};", statement.span)
+
+    def _matrix(self, statement: ir.Matrix, position: Position) -> None:
+        if statement.op == "map":
+            path, index = position
+            (loop,) = statement.body
+            assert isinstance(loop, ir.For)
+            count = f"{matrix_text(self.expressions, statement.targets[0])}.length()"
+            counter = self.local_names[loop.variable.name]
+            self.add(f"for (int {counter} = 0; {counter} < {count}; {counter}++) {{", statement.span)
+            self._nested(loop.body, ((*path, (index, 0)), 0), 0)
+            self.add("}", statement.span)
+            return
+        self.add(f"{matrix_line(self.expressions, statement)};", statement.span)
 
     def _float_atomic(self, statement: ir.Atomic, position: Position) -> None:
         """On the bits: an exchange at once, arithmetic by a function with a loop."""

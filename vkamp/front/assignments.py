@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, closures, convert, dtypes, references, views
+from vkamp.front import advice, closures, convert, dtypes, matrices, references, views
 from vkamp.front.atomics import check_writable, fixed_place
 from vkamp.front.calls import marked_name
 from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, handles
@@ -51,6 +51,8 @@ def _assign(ctx: Context, node: ast.Assign) -> None:
         return
     if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id not in ctx.slots:
         ctx.result = (node.value, node.targets[0].id)
+    known = matrices.target_of(ctx, node.targets[0]) if len(node.targets) == 1 else None
+    ctx.matrix_target = (node.value, known) if known is not None else None
     value = ctx.expr(node.value)
     if isinstance(value, NoValue):
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
@@ -151,6 +153,9 @@ def _aug_tuple(ctx: Context, node: ast.AugAssign, owner: Value) -> None:
 
 
 def store(ctx: Context, target: ast.expr, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
+    if isinstance(value, ArrayRef) and matrices.is_matrix(value):
+        matrices.store_matrix(ctx, target, value, node, value_node)
+        return
     if isinstance(target, ast.Name):
         if target.id != "_" or not ctx.discards:
             _store_name(ctx, target, value, value_node, node)

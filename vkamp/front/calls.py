@@ -23,6 +23,8 @@ from vkamp.front.expressions import binary
 from vkamp.front.functions import call_closure, call_function, call_plain
 from vkamp.front.index_objects import thread_index
 from vkamp.front.known_operators import combine
+from vkamp.front.matrices import NAMES as MATRIX_FUNCTIONS
+from vkamp.front.matrices import call_matrix
 from vkamp.front.objects import call_object, construct
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
@@ -491,6 +493,8 @@ def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
         ctx.fail("VKA117", node, text=ctx.text(node))
     if name in ORDERED:
         return ordered_atomic(ctx, name, node)
+    if name in MATRIX_FUNCTIONS:
+        return call_matrix(ctx, name, node)
     no_keywords(ctx, node)
     if name in FENCES:
         return _fence_function(ctx, name, node)

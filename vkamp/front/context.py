@@ -44,7 +44,7 @@ from vkamp.front.values import (
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array, Struct, Type, Vector, is_object
+from vkamp.ir.types import Array, Fragments, Struct, Type, Vector, is_object
 from vkamp.lang.device import MathFunction, MathNamespace, MathTuple
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
@@ -227,6 +227,10 @@ class Context:
     fixed: set[str] = field(default_factory=set, init=False)
     #: The call whose result a new variable takes, and the variable's name.
     result: tuple[ast.expr, str] | None = field(default=None, init=False)
+    #: The call of a function of matrices whose result an assignment stores, and where.
+    matrix_target: tuple[ast.expr, ArrayRef] | None = field(default=None, init=False)
+    #: Variables of matrices that no name refers to yet.
+    new_matrices: set[str] = field(default_factory=set, init=False)
     #: Objects that a constructor made under the name that they are assigned to.
     made_for: dict[str, str] = field(default_factory=dict, init=False)
     #: Variables of objects that no name refers to yet, and of those that more than one may refer to.
@@ -552,6 +556,8 @@ class Context:
 
     def _describe_typed(self, value: Number | Element | ArrayRef) -> str:
         kind = value.expr.type if isinstance(value, Number) else value.place.type
+        if isinstance(value, ArrayRef) and isinstance(kind, Fragments):
+            return "an array of matrices" if value.rank > 1 else "a matrix"
         if isinstance(value, ArrayRef) and isinstance(kind, Array):
             shape = ", ".join(map(str, kind.shape[len(value.prefix) :]))
             return f"an array of shape ({shape}{',' if len(kind.shape) - len(value.prefix) == 1 else ''})"

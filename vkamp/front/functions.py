@@ -126,14 +126,18 @@ def call_function(
     return _call(ctx, _device_callee(ctx, plain, node), node, arguments)
 
 
-def call_plain(ctx: Context, function: FunctionType, node: ast.Call) -> Value:
+def call_plain(ctx: Context, function: FunctionType, node: ast.Call, operands: tuple[_Argument, ...] = ()) -> Value:
     """A call of a function of plain Python that has a name outside the kernel."""
-    return _call(ctx, _device_callee(ctx, function, node, by_value=False), node, _evaluate(ctx, node, None))
+    arguments = _evaluate(ctx, node, None)
+    arguments.positional.extend(operands)
+    return _call(ctx, _device_callee(ctx, function, node, by_value=False), node, arguments)
 
 
-def call_closure(ctx: Context, closure: Closure, node: ast.Call) -> Value:
+def call_closure(ctx: Context, closure: Closure, node: ast.Call, operands: tuple[_Argument, ...] = ()) -> Value:
     """A call of a function that stands in a kernel."""
-    return _call(ctx, _local_callee(closure), node, _evaluate(ctx, node, None))
+    arguments = _evaluate(ctx, node, None)
+    arguments.positional.extend(operands)
+    return _call(ctx, _local_callee(closure), node, arguments)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Scalar, Struct, Vector, int_range, is_object
+from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Fragments, Scalar, Struct, Vector, int_range, is_object
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
@@ -114,7 +114,12 @@ def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) 
     kind = owner.place.type
     assert isinstance(kind, Array)
     indices = _indices(ctx, key, node)
-    if len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1):
+    if isinstance(kind, Fragments) and len(indices) != owner.rank - 1:
+        what = f"a matrix has no elements: `{ctx.text(node.value)}` is {ctx.describe(owner)}"
+        help_text = "change all elements by `amp.matrix_map`, or store the matrix and read the memory"
+        ctx.fail("VKA420", node, what=what, advice=help_text)
+    is_matrix = isinstance(kind, Fragments)
+    if not is_matrix and (len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1)):
         _rank_mismatch(ctx, node, owner, len(indices))
     items = key.items if isinstance(key, TupleValue) else (key,)
     for item, size in zip(items, kind.shape[len(owner.prefix) :], strict=False):

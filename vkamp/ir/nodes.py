@@ -425,6 +425,26 @@ class Subgroup(Stmt):
     result: Variable
 
 
+@dataclass(frozen=True, repr=False)
+class Matrix(Stmt):
+    """An operation on cooperative matrices, which all threads of a subgroup come to together.
+
+    ``body`` does the same thread by thread, on the elements of each lane (:mod:`vkamp.ir.matrices`): it is what every
+    part of the compiler sees that does not know matrices.  A matrix is named by the place of its lane's first element.
+    ``fill``: ``args[0]`` in all elements of ``targets[0]``; ``mul_add``: ``targets[0] = args[0] @ args[1] + args[2]``;
+    ``convert``: ``targets[0] = args[0]``, maybe of another type; ``map``: ``body`` is a loop over the elements.
+    ``load``: ``targets[0]`` from the memory at ``args[0]``; ``store``: ``args[0]`` to that at ``targets[0]``; the other
+    two operands are the places (1, 0) and (0, 0) of this memory, whose distance is that of its rows;
+    ``transposed``: the matrix's columns are rows of the memory.
+    """
+
+    op: Literal["fill", "load", "store", "mul_add", "convert", "map"]
+    args: tuple[Expr, ...]
+    targets: tuple[Place, ...] = dataclasses.field(metadata=_CHANGED)
+    transposed: bool
+    body: Block
+
+
 class Aside(Stmt):
     """A statement for whoever debugs the kernel, which only the reference accelerator runs.
 

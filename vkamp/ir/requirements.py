@@ -5,11 +5,12 @@ C++ AMP's model: docs/conformance.md, section 4 (element types).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from vkamp.artifacts import ContainerAccess
+from vkamp.artifacts import ContainerAccess, MatrixShape
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.matrices import kind_of, matrix_at
 from vkamp.ir.subgroups import INDICES, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT32, INT64, UINT64, Scalar, Type, scalars_in
 
@@ -48,16 +49,48 @@ def _accesses(statement: ir.Stmt) -> Iterator[tuple[ir.Place, ContainerAccess]]:
         yield statement.place, ContainerAccess(writes=True)
     elif isinstance(statement, ir.Atomic):
         yield statement.place, ContainerAccess(atomics=True)
+    elif isinstance(statement, ir.Matrix):
+        yield from ((place, ContainerAccess(writes=True)) for place in statement.targets)
     for node in ir.own_nodes(statement):
         if isinstance(node, ir.Load):
             yield node.place, ContainerAccess(reads=True)
 
 
 def contiguous(kernel: ir.Kernel) -> frozenset[str]:
-    """The container parameters whose last dimension must have no gaps: the kernel reads it as another type."""
-    nodes = (n for s in kernel.statements() for n in ir.own_nodes(s))
-    roots = (ir.root_of(n) for n in nodes if isinstance(n, ir.Reinterpreted))
+    """The container parameters whose last dimension must have no gaps: the kernel reads it as another type, or has
+    matrices in it.
+    """
+    statements = list(kernel.statements())
+    nodes = (n for s in statements for n in ir.own_nodes(s))
+    places = [n for n in nodes if isinstance(n, ir.Reinterpreted)]
+    roots = [ir.root_of(place) for place in (*places, *matrix_memory(statements))]
     return frozenset(r.buffer for r in roots if isinstance(r, ir.BufferElement))
+
+
+def matrix_memory(statements: Iterable[ir.Stmt]) -> Iterator[ir.Place]:
+    """The places in memory where matrices are loaded and stored."""
+    for statement in statements:
+        if isinstance(statement, ir.Matrix):
+            if statement.op == "store":
+                yield from statement.targets
+            elif statement.op == "load":
+                yield from (a.place for a in statement.args if isinstance(a, ir.Load))
+
+
+def matrix_products(kernel: ir.Kernel) -> dict[MatrixShape, Span]:
+    """The products of matrices that a kernel forms, and where first."""
+    found: dict[MatrixShape, Span] = {}
+    for statement in kernel.statements():
+        if isinstance(statement, ir.Matrix) and statement.op == "mul_add":
+            a, b, c = (kind_of(matrix_at(arg)) for arg in statement.args)
+            names = a.component.name, b.component.name, c.component.name
+            found.setdefault(MatrixShape(a.rows, b.columns, a.columns, *names), statement.span)
+    return found
+
+
+def has_matrices(kernel: ir.Kernel) -> bool:
+    """Whether a kernel has any."""
+    return any(isinstance(s, ir.Matrix) for s in kernel.statements())
 
 
 def memory_type(place: ir.Place) -> Type:
@@ -147,4 +180,6 @@ def subgroup_form(node: ir.Subgroup | ir.SubgroupIndex) -> tuple[str, tuple[Oper
 
 def uses_subgroups(kernel: ir.Kernel) -> bool:
     """Whether there is any, or the kernel requires subgroups all the same."""
-    return kernel.full_subgroups or next(subgroup_uses(kernel), None) is not None
+    if kernel.full_subgroups or next(subgroup_uses(kernel), None) is not None:
+        return True
+    return any(isinstance(s, ir.Matrix) for s in kernel.statements())

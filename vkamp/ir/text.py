@@ -124,6 +124,11 @@ class _Printer:
             bounds = (statement.start, statement.stop, statement.step)
             yield f"{pad}for {statement.variable.name} in range({self._list(bounds)}):"
             yield from self.block(statement.body, depth + 1)
+        elif isinstance(statement, ir.Matrix):
+            operands = self._list(statement.args)
+            layout = ", transposed" if statement.transposed else ""
+            yield f"{pad}matrix {self.place(statement.targets[0])} = {statement.op}({operands}{layout}):"
+            yield from self.block(statement.body, depth + 1)
         elif isinstance(statement, ir.While):
             yield f"{pad}while {self.expr(statement.condition)}:"
             yield from self.block(statement.body, depth + 1)

@@ -244,6 +244,24 @@ class Array:
         return f"{self.element}[{', '.join(map(str, self.shape))}]"
 
 
+@dataclass(frozen=True)
+class Fragments(Array):
+    """A cooperative matrix, or an array of them: ``shape`` ends with the elements that each lane of a subgroup has.
+
+    ``component``: the type of the matrix's elements, which ``element`` holds; ``rows`` x ``columns``: its size;
+    ``use``: which operand of a product it is.
+    """
+
+    component: Scalar = FLOAT32
+    rows: int = 0
+    columns: int = 0
+    use: str = "accumulator"
+
+    def __str__(self) -> str:
+        count = f"[{', '.join(map(str, self.shape[:-1]))}]" if len(self.shape) > 1 else ""
+        return f"matrix({self.use}, {self.component}, {self.rows} x {self.columns}){count}"
+
+
 Type = Scalar | Vector | Struct | Array
 
 _VECTOR_OF_DTYPE: dict[np.dtype[np.generic], Vector] = {v.dtype: v for v in VECTORS.values()}
@@ -341,6 +359,8 @@ def scalars_in(kind: Type) -> frozenset[Scalar]:
     """The scalar types that a type is made of."""
     if isinstance(kind, Scalar):
         return frozenset((kind,))
+    if isinstance(kind, Fragments):
+        return frozenset((kind.element, kind.component))  # type: ignore[arg-type]
     if isinstance(kind, (Vector, Array)):
         return scalars_in(kind.element)
     return frozenset().union(*(scalars_in(member.type) for member in kind.fields))

@@ -16,6 +16,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import SHIFTS
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.fences import FENCES, LANE_FENCES
+from vkamp.ir.matrices import matrix_at
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
 from vkamp.ir.types import (
     BOOL,
@@ -26,6 +27,7 @@ from vkamp.ir.types import (
     UINT32,
     VECTORS,
     Array,
+    Fragments,
     Scalar,
     Struct,
     Type,
@@ -387,6 +389,21 @@ class _FunctionVerifier:
         self.expect(statement.result.storage == "local", statement, "no local variable")
         found = str(value) if row.result == "value" else row.result
         self.expect(str(statement.result.type) == found, statement, f"gives {found}")
+
+    def _matrix(self, statement: ir.Matrix) -> None:
+        self._subgroups_exist(statement)
+        for argument in statement.args:
+            self.expr(argument)
+        for target in statement.targets:
+            self.place(target)
+        counts = {"fill": (1, 1), "load": (3, 1), "store": (1, 3), "mul_add": (3, 1), "convert": (1, 1), "map": (0, 1)}
+        found = len(statement.args), len(statement.targets)
+        self.expect(found == counts[statement.op], statement, "number of operands")
+        matrices = [] if statement.op in ("fill", "load") else [matrix_at(a) for a in statement.args[:3]]
+        matrices += [] if statement.op == "store" else [t for t in statement.targets if isinstance(t, ir.ArrayElement)]
+        for matrix in matrices:
+            self.expect(isinstance(matrix.base.type, Fragments), statement, "an operand that is no matrix")
+        self.block(statement.body)
 
     def _subgroups_exist(self, node: ir.Node) -> None:
         self.expect(self.kernel.tile is not None, node, "a subgroup in a kernel without tiles")

@@ -48,7 +48,7 @@ def _changes_nothing(statement: ir.Stmt, pure: set[str]) -> bool:
         return root.variable.storage in ("local", "private") or (root.variable.storage == "parameter" and not is_array)
     if isinstance(statement, ir.Call):
         return statement.function in pure
-    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.Subgroup))
+    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.Matrix, ir.Subgroup))
 
 
 def _function(function: ir.Function, pure: frozenset[str] | None) -> ir.Function:

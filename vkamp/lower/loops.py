@@ -16,6 +16,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import simplified
 from vkamp.ir.dataflow import assigned, certain, exposed, named
 from vkamp.ir.fences import LANE_FENCES
+from vkamp.ir.matrix_forms import thread_by_thread
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.rewrite import Names, changed, contains, nowhere, value_of, without_unused
 from vkamp.ir.types import BOOL, INT32, Array
@@ -50,6 +51,7 @@ def loops(kernel: ir.Kernel, most: int, aligned: frozenset[str] = frozenset()) -
 
     ``aligned``: containers whose last dimension is a multiple of four.
     """
+    kernel = thread_by_thread(kernel)
     tile = kernel.tile
     if tile is None:
         raise NotLowerable("its domain has no tiles")

@@ -59,6 +59,7 @@ __all__ = [
     "plain_of",
     "rebind",
     "request_of",
+    "with_matrices",
 ]
 
 #: Seconds of a driver's compilation that are not worth a warning, and the kernels that were warned of.
@@ -177,6 +178,11 @@ def declared_dtype(compiled: Compiled, name: str) -> np.dtype[Any]:
 def has_loops(compiled: Compiled) -> bool:
     """Whether a kernel, or a function that it calls, has a loop."""
     return bool(compiler_module().has_loops(compiled.kernel))
+
+
+def with_matrices(program: Executable) -> bool:
+    """Whether a program has cooperative matrices, in the IR as it was written."""
+    return bool(compiler_module().with_matrices(program))
 
 
 def ir_text(program: Executable) -> str:

@@ -17,6 +17,7 @@ from vkamp.check.shadows import ShadowRegion as ShadowRegion
 from vkamp.check.shadows import Shadows as Shadows
 from vkamp.check.shadows import region_of as region_of
 from vkamp.findings import Finding
+from vkamp.ir.matrix_forms import thread_by_thread
 from vkamp.ir.passes import required, verify_if_asked
 from vkamp.ir.requirements import access
 from vkamp.legalize.bind_arrays import bind_arrays
@@ -34,7 +35,7 @@ def instrument(
     """
     proved = compiled.races.proved if proofs else frozenset()
     # Functions that take tile_static arrays come once for each, so that every access has a known variable.
-    kernel = compiled.kernel
+    kernel = thread_by_thread(compiled.kernel)
     made = required("check mode", kernel.name, kernel.span, lambda: _instrument(bind_arrays(kernel), proved, left_out))
     verify_if_asked(made.kernel)
     needs = subgroup_needs(made.kernel)

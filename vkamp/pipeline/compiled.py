@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vkamp import spirv
-from vkamp.artifacts import Accesses, ContainerAccess, Quirk
+from vkamp.artifacts import Accesses, ContainerAccess, MatrixShape, Quirk
 from vkamp.cache import DiskCache
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
@@ -46,6 +46,8 @@ class Compiled:
     wide: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
     #: Whether it has atomics of floats, which a device may have.
     float_atomics: bool = False
+    #: The products of matrices that it forms, and where; ``None``: it has no matrices.
+    matrices: Mapping[MatrixShape, Span] | None = None
     #: The components of containers' extents that decide how often its loops run.
     sizes_in_loops: frozenset[tuple[str, int]] = frozenset()
     #: The elements of the arrays that it declares, by the types' names.

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vkamp import lower
-from vkamp.artifacts import Executable, Target
+from vkamp.artifacts import MATRICES, Executable, Target
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.reuse import check_reuse
@@ -29,6 +29,7 @@ from vkamp.front.context import Context
 from vkamp.front.lower import Lowered
 from vkamp.front.lower import lower as lower_function
 from vkamp.ir import nodes as ir
+from vkamp.ir.matrix_forms import thread_by_thread
 from vkamp.ir.passes import (
     OPTIONAL,
     optional,
@@ -43,6 +44,8 @@ from vkamp.ir.requirements import (
     access,
     contiguous,
     has_float_atomics,
+    has_matrices,
+    matrix_products,
     subgroup_form,
     subgroup_uses,
     types_in_use,
@@ -103,6 +106,7 @@ def _compiled(kernel: ir.Kernel, races: RaceVerdicts, lowered: Lowered, warned: 
         types={kind.name: span for kind, span in types_in_use(kernel).items()},
         wide=wide_operations(kernel),
         float_atomics=has_float_atomics(kernel),
+        matrices=matrix_products(kernel) if has_matrices(kernel) else None,
         sizes_in_loops=lower.sizes_in_loops(kernel),
         declared=_declared(kernel),
         warned=warned,
@@ -150,7 +154,8 @@ def executable(kernel: ir.Kernel, target: Target) -> Executable:
 
 
 def _executable(kernel: ir.Kernel, target: Target) -> Executable:
-    form, lowering = _lowered(kernel, target)
+    source = kernel if MATRICES in target.types else thread_by_thread(kernel)
+    form, lowering = _lowered(source, target)
     shader = shader_of(form, target)
     to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
@@ -230,6 +235,12 @@ def declared_dtype(kernel: ir.Kernel, name: str) -> np.dtype[Any]:
 def has_loops(kernel: ir.Kernel) -> bool:
     """Whether a kernel, or a function that it calls, has a loop."""
     return any(isinstance(each, (ir.For, ir.While)) for each in kernel.statements())
+
+
+def with_matrices(program: Executable) -> bool:
+    """Whether a program has cooperative matrices, in the IR as it was written."""
+    assert isinstance(program.module, ir.Kernel)
+    return has_matrices(program.module)
 
 
 def ir_text(program: Executable) -> str:

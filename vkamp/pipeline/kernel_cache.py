@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from vkamp import prebuilt
-from vkamp.artifacts import Binding, ContainerAccess, Executable, Pieces, PushWord, Shader, Target
+from vkamp.artifacts import Binding, ContainerAccess, Executable, MatrixShape, Pieces, PushWord, Shader, Target
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError, Span
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
@@ -317,6 +317,9 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Sto
         types={name: span(at) for name, at in facts["types"].items()},
         wide={name: (text, span(at)) for name, (text, at) in facts["wide"].items()},
         float_atomics=facts["float_atomics"],
+        matrices=None
+        if facts["matrices"] is None
+        else {MatrixShape(*shape): span(at) for shape, at in facts["matrices"]},
         sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
         declared=facts["declared"],
         key=key,
@@ -390,6 +393,9 @@ def keep_kernel(
         "types": {name: spans.number(at) for name, at in compiled.types.items()},
         "wide": {name: (text, spans.number(at)) for name, (text, at) in compiled.wide.items()},
         "float_atomics": compiled.float_atomics,
+        "matrices": None
+        if compiled.matrices is None
+        else [(dataclasses.astuple(shape), spans.number(at)) for shape, at in compiled.matrices.items()],
         "sizes_in_loops": sorted(compiled.sizes_in_loops),
         "declared": dict(compiled.declared),
         "spans": spans.rows,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vkamp.artifacts import Pieces, Shader, Target
+from vkamp.artifacts import MATRICES, Pieces, Shader, Target
 from vkamp.emit import emit
 from vkamp.errors import UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
+from vkamp.ir.matrix_forms import of_device, thread_by_thread
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.passes import optional, required, verify_if_asked
 from vkamp.ir.requirements import types_in_use
@@ -41,6 +42,9 @@ def shader_of(kernel: ir.Kernel, target: Target) -> Shader:
 def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | None]:
     """The kernel as GLSL can say it for a device, and the pieces of several elements that its threads have."""
     types = DeviceTypes(target.types)
+    # A device may lack cooperative matrices.
+    has_matrices = MATRICES in target.types
+    kernel = _must("matrices", kernel, of_device if has_matrices else thread_by_thread)
     # GLSL copies arrays that are arguments: a function with a tile_static array is made once for each array.
     kernel = _must("places", kernel, bind_arrays)
     # GLSL has no views, nor atomics of floats.

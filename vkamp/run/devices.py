@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from vkamp.artifacts import MATRICES
 from vkamp.errors import AmpError
 from vkamp.run import libraries
 from vkamp.run.compute_units import ComputeUnits
 from vkamp.run.engine import SUBGROUP_OPERATIONS, DeviceInfo, DeviceKind, Heap, Limits, MemoryType
 from vkamp.run.features import FLOAT_CONTROLS, FeatureChain, chain, struct
+from vkamp.run.matrices import matrix_shapes
 from vkamp.run.workarounds import has_quirk
 
 #: Kompute's buffer sizes are 32-bit; the last word is excluded so that rounding up cannot wrap.
@@ -184,13 +186,13 @@ def _ask_loader(vk: Any) -> tuple[list[DeviceInfo], str]:
             reason = "the Vulkan loader has drivers, but they find no device"
             libraries.record("devices", f"{reason} ({result})", ok=False)
             return [], reason
-        devices = [_describe(vk, handle, i) for i, handle in enumerate(handles)]
+        devices = [_describe(vk, instance, handle, i) for i, handle in enumerate(handles)]
     names = [f"{d.index}: {d.name}" for d in devices]
     libraries.record("devices", f"{len(devices)} found", details=names)
     return devices, ""
 
 
-def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
+def _describe(vk: Any, instance: Any, device: Any, index: int) -> DeviceInfo:
     extensions = device_extensions(vk, device)
     plain = vk.ffi.new("VkPhysicalDeviceProperties*")
     vk.lib.vkGetPhysicalDeviceProperties(device, plain)
@@ -216,6 +218,7 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
     heaps, types = _memory(vk, device, "VK_EXT_memory_budget" in extensions)
     kind = _KINDS.get(plain.deviceType, "other")
     limits = _limits(vk, plain.limits, subgroup, lanes, sizes.maxMemoryAllocationSize)
+    features = FeatureChain(vk, device, version, extensions).names()
     return DeviceInfo(
         engine="vulkan",
         index=index,
@@ -225,8 +228,12 @@ def _describe(vk: Any, device: Any, index: int) -> DeviceInfo:
         api_version=version,
         uuid=bytes(vk.ffi.buffer(ids.deviceUUID)).hex(),
         memory_bytes=sum(h.size for h in heaps if h.device_local),
-        limits=replace(limits, compute_units=units.count(is_cpu=kind == "cpu")),
-        features=FeatureChain(vk, device, version, extensions).names(),
+        limits=replace(
+            limits,
+            compute_units=units.count(is_cpu=kind == "cpu"),
+            matrix_shapes=matrix_shapes(vk, instance, device) if MATRICES in features else (),
+        ),
+        features=features,
         engine_features=frozenset(),
         heaps=heaps,
         memory_types=types,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.artifacts import Executable
+from vkamp.artifacts import Executable, MatrixShape
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, Footprint
 
@@ -62,6 +62,8 @@ class Limits:
     subgroup_sizes: tuple[int, ...] = ()
     tile_subgroups: int = 0
     compute_units: int | None = None
+    #: The products of cooperative matrices of subgroups.
+    matrix_shapes: tuple[MatrixShape, ...] = ()
 
 
 @dataclass(frozen=True)

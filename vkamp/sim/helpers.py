@@ -10,6 +10,7 @@ import numpy as np
 
 from vkamp.ir.types import NUMBERS, SCALARS, Scalar, int_range
 from vkamp.sim.faults import NOWHERE, FaultReporter, Thread
+from vkamp.sim.matrices import mul_add
 from vkamp.sim.memory import LETTERS, ZEROS, KernelArray, Layout, nothing
 from vkamp.sim.output import Output, debugger
 from vkamp.sim.shadow import Clock
@@ -160,6 +161,7 @@ def helpers(judge: FaultReporter, clock: Clock, uniform: UniformAsserts, output:
         "_set": partial(_all_set, judge),
         "_same": _same,
         "_private": partial(KernelArray, unit=judge.unit),
+        "_mul_add": partial(mul_add, judge.unit),
         "_print": output.print,
         "_stop": debugger(),
         "_acts": output.acts,

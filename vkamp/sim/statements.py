@@ -8,6 +8,7 @@ import re
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
+from vkamp.ir.matrices import function_of, kind_of, matrix_at
 from vkamp.ir.types import BOOL, Array, Scalar, Struct, Type, Vector
 from vkamp.sim.expressions import INDEX_NAMES, ExpressionTranslator, scalar_of
 from vkamp.sim.output import PrintedText
@@ -66,7 +67,7 @@ class FunctionTranslator(ExpressionTranslator):
         for statement in ir.walk_statements(self.function.body):
             if isinstance(statement, ir.Barrier) and statement.fence.waits:
                 return True
-            if isinstance(statement, ir.Subgroup) or self._switches(statement):
+            if isinstance(statement, (ir.Matrix, ir.Subgroup)) or self._switches(statement):
                 return True
             if isinstance(statement, ir.Call) and statement.function in self.waiting:
                 return True
@@ -252,6 +253,25 @@ class FunctionTranslator(ExpressionTranslator):
             got = self.wrap(kind, got)
         place = ir.Local(node.span, kind, node.result)
         return [given, ast.Expr(ast.Yield(ast.Constant(site))), self.store(place, got, node.span)]
+
+    def _matrix(self, node: ir.Matrix) -> list[ast.stmt]:
+        """The threads of a subgroup meet; then each has the elements of its lane, a product by numpy."""
+        site = self.site(node.span, text=function_of(node))
+        self.program.meetings[site] = node
+        self.program.switched = True
+        body = self.block(node.body)
+        if node.op == "mul_add":
+            places = [*node.targets, *(matrix_at(arg) for arg in node.args)]
+            operands = [part for place in places for part in self._matrix_operand(place)]
+            kinds = self.constant("k", tuple(map(kind_of, places)))
+            done = ast.Call(name_of("_mul_add"), [kinds, *operands], [])
+            body = [ast.If(ast.UnaryOp(ast.Not(), done), body, [])]
+        return [ast.Expr(ast.Yield(ast.Constant(site))), *body]
+
+    def _matrix_operand(self, place: ir.Place) -> tuple[ast.expr, ast.expr]:
+        """The array that holds a matrix, and the word where it begins."""
+        address = self.address(place)
+        return self.holder(ir.root_of(place)), sum_of(address.terms, address.constant)
 
     def _print(self, node: ir.Print) -> list[ast.stmt]:
         values = ast.Tuple([self.expr(v) for v in node.values], ast.Load())

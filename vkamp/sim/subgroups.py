@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vkamp.ir import nodes as ir
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.sim.faults import FaultReporter, Thread
 from vkamp.sim.program import TranslatedProgram
@@ -66,6 +67,8 @@ class Meetings:
     def _meet(self, threads: Sequence[Thread], site: int) -> None:
         """Passes each thread of a subgroup its result of the function."""
         node = self._program.meetings[site]
+        if isinstance(node, ir.Matrix):
+            return  # Each thread goes on with the elements of its lane.
         row = SUBGROUPS[node.name]
         given = [thread.given for thread in threads]
         if row.reference is not None:

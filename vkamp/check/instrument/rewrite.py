@@ -121,6 +121,10 @@ class Rewriter:
     def _break(self, statement: ir.Stmt) -> None:
         self.out.append(statement)
 
+    def _matrix(self, statement: ir.Matrix) -> None:
+        """Thread by thread: the accesses of each thread are those of its lane."""
+        self.out.extend(self.block(statement.body))
+
     # Asides do not run on devices.
     _continue = _aside = _break
 

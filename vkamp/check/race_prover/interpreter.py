@@ -110,6 +110,9 @@ class Interpreter:
                 self.values.value(argument)
             self.run.state.env[statement.result.name] = None
 
+    def _matrix(self, statement: ir.Matrix) -> None:
+        self._nested(statement, 0, statement.body)
+
     def _aside(self, statement: ir.Assert | ir.Aside) -> None:
         # Devices do not run it, so its reads are not certain.
         state = self.run.state

@@ -1,0 +1,17 @@
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros((16, 16), np.float32))
+HALVES = amp.array_view(np.zeros((16, 16), np.float16))
+LINE = amp.array_view(np.zeros(16, np.float32))
+
+
+@amp.kernel(subgroup=32)
+def program(t_idx, c, a, line):
+    x = amp.matrix_load(a, (0, 0), (16, 16), "a")
+    y = amp.matrix_load(a, (0, 0), (8, 16), "b")
+    amp.matrix_store(amp.matrix_mul_add(x, y, amp.matrix((16, 16), amp.float32)), c, (0, 0))
+
+
+program.inspect(amp.extent(32).tile(32), FLOATS, HALVES, LINE)
