@@ -33,8 +33,15 @@ class Result:
     pictures: list[Image.Image]
 
 
-def main(name: str, doc: str, run: Run, argv: Sequence[str] | None, **numbers: int) -> int:
-    """Runs an example as a command; ``numbers`` are its integer options and their defaults.
+def main(
+    name: str,
+    doc: str,
+    run: Run,
+    argv: Sequence[str] | None,
+    add_options: Callable[[argparse.ArgumentParser], None] = lambda _: None,
+    **numbers: int,
+) -> int:
+    """Runs an example as a command; ``numbers`` are its integer options and their defaults, ``add_options`` adds more.
 
     The exit status is 0 if its results match numpy's, 1 if not, and 2 if it cannot run.
     """
@@ -43,6 +50,7 @@ def main(name: str, doc: str, run: Run, argv: Sequence[str] | None, **numbers: i
         parser.add_argument(f"--{option}", type=_positive, default=default, help="(default: %(default)s)")
     parser.add_argument("--photo", type=Path, help="a picture, where one is used (default: matplotlib's sample)")
     parser.add_argument("--accelerator", default="default", help="a device: its number, or part of its name")
+    add_options(parser)
     parser.add_argument("--output", type=Path, help=f"the picture to write (default: {name}.png)")
     options = parser.parse_args(argv)
     try:
@@ -100,6 +108,14 @@ def difference(found: Any, expected: Any) -> float:
     if found.shape != expected.shape:
         raise ValueError(f"{found.shape} is not {expected.shape}")
     return float(np.abs(found.astype(np.float64) - expected.astype(np.float64)).max())
+
+
+def different_part(found: Any, expected: Any, tolerance: float) -> float:
+    """The part of the elements that differ by more than ``tolerance``, where steps turn rounding into differences."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape:
+        raise ValueError(f"{found.shape} is not {expected.shape}")
+    return float(np.mean(np.abs(found - expected) > tolerance))
 
 
 # -- pictures -----------------------------------------------------------------------------------------------------

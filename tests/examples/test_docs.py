@@ -18,6 +18,7 @@ from vkamp.ir.subgroups import INDICES, SUBGROUPS
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = (
     "check-mode.md",
+    "dask.md",
     "embedding.md",
     "fences.md",
     "from-cpp-amp.md",

@@ -23,13 +23,16 @@ EXAMPLES = {
     "floyd_warshall": "--count 37",
     "gaussian_blur": "--size 61 --radius 5",
     "heat": "--size 37 --steps 20",
+    "heat_cluster": "--size 37 --steps 4 --blocks 2 --scheduler here",
     "histogram": "--size 75",
     "k_means": "--size 39 --colours 5 --iterations 3",
     "life": "--size 41 --frames 7",
     "mandelbrot": "--size 45 --iterations 40",
     "matrix_product": "--size 43",
+    "monte_carlo": "--paths 301 --days 6 --blocks 2 --scheduler here",
     "n_body": "--count 150 --steps 4",
     "particle_grid": "--count 1500",
+    "photo_folder": "--count 2 --size 43 --scheduler here",
     "reaction": "--size 37 --frames 3",
     "reduction": "--count 5000",
     "scan": "--count 1500",
@@ -60,9 +63,11 @@ def _examples_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_are_here() -> None:
     scripts = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert scripts - set(EXAMPLES) == {"averages", "gallery", "sampling", "tile_average", "tiling_description"}
+    assert scripts - set(EXAMPLES) == {
+        "averages", "cluster", "gallery", "sampling", "tile_average", "tiling_description",
+    }  # fmt: skip
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"\(\.\./examples/(\w+)\.py\)", page)) == sorted(scripts - {"gallery"})
+    assert sorted(re.findall(r"\(\.\./examples/(\w+)\.py\)", page)) == sorted(scripts - {"cluster", "gallery"})
 
 
 @pytest.mark.accelerators("swiftshader", "llvmpipe", "nvidia")

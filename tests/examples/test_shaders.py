@@ -21,7 +21,7 @@ SHADERS = Store(ROOT / "shaders").kept
 #: Programs whose kernels capture: what they become is known when they run.
 CAPTURING = ("averages", "sampling", "tiling_description")
 #: Files without kernels of their own.
-WITHOUT = {"gallery", "particle_grid", "stream_compaction", "two_devices", "word_count"}
+WITHOUT = {"cluster", "gallery", "particle_grid", "stream_compaction", "two_devices", "word_count"}
 
 
 @pytest.fixture(autouse=True)
