@@ -39,7 +39,7 @@ def _left(queue):
         if isinstance(queue, KomputeQueue):
             return len(queue._work)
         pending, running, _ = queue._state
-        return len(pending) + sum(not queue._frames.is_done(each.frame) for each in running)
+        return len(pending) + sum(not queue.frames.is_done(each.frame) for each in running)
 
 
 def _call(queue):

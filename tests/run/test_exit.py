@@ -73,7 +73,7 @@ def device():
 
 
 def test_a_device_is_not_destroyed_under_a_thread_that_waits(device):
-    frames = VulkanQueue(device)._frames
+    frames = VulkanQueue(device).frames
     frame = frames.begin()
     frame.waiters = 1
     closing = threading.Thread(target=device.close)
@@ -87,7 +87,7 @@ def test_a_device_is_not_destroyed_under_a_thread_that_waits(device):
 
 def test_a_device_stays_where_a_thread_does_not_leave(device, monkeypatch):
     monkeypatch.setattr("vkamp.run.vulkan.device._LEAVING", 0.01)
-    frame = VulkanQueue(device)._frames.begin()
+    frame = VulkanQueue(device).frames.begin()
     frame.waiters = 1
     device.close()
     assert device.closed and device.api.device is not None

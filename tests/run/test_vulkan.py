@@ -142,8 +142,8 @@ def test_chains_side_by_side_share_barriers(runner):
 def test_nothing_is_waited_for_between_dependent_submissions(runner, monkeypatch):
     a = runner.buffer(np.arange(N))
     waits = []
-    real = runner.queue._frames.wait
-    monkeypatch.setattr(runner.queue._frames, "wait", lambda *args: (waits.append(args), real(*args)))
+    real = runner.queue.frames.wait
+    monkeypatch.setattr(runner.queue.frames, "wait", lambda *args: (waits.append(args), real(*args)))
     for _ in range(130):
         runner.launch("add", [a], [1])
     assert waits == []
@@ -208,11 +208,11 @@ def test_heavy_launches_gather_a_few_at_a_time(runner, gathering, monkeypatch):
 def test_frames_are_used_again(runner):
     a = runner.buffer(np.arange(N))
     runner.queue.wait()
-    before = len(runner.queue._frames._made)
+    before = len(runner.queue.frames._made)
     for step in range(50):
         runner.launch("add", [a], [1])
         assert runner.read(a)[0] == step + 1
-    assert len(runner.queue._frames._made) <= before + 1
+    assert len(runner.queue.frames._made) <= before + 1
 
 
 @pytest.mark.accelerators("llvmpipe")

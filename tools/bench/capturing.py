@@ -124,7 +124,7 @@ class ByHand:
         self.vkamp, self.independent, self.count = vkamp, independent, count
         # vkamp's recording provides the pipeline and the descriptor sets.
         work = vkamp.graphs[independent]._launches.recording.work[:count]  # type: ignore[union-attr]
-        self.frames = queue._frames
+        self.frames = queue.frames
         self.commands = self.frames.record()
         handle, vk = self.commands.handle, api.vk
         barrier = api.struct("VkMemoryBarrier")

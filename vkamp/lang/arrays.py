@@ -18,7 +18,7 @@ from vkamp.lang.access import (
     access_type_write,
 )
 from vkamp.lang.container import Container, container_shape, convert_array, fit
-from vkamp.lang.dlpack import HOST_DEVICE, export
+from vkamp.lang.dlpack import export
 from vkamp.lang.dtypes import components, convert, dtype_name, element_dtype, refuse_dtype_first, take, vector_type
 from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease
@@ -125,17 +125,24 @@ class array(Container):
         return convert_array(values, dtype, copy, "an array")
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        """A copy of the elements in host memory for other libraries' ``from_dlpack``, as :meth:`__array__`.
+        """The elements for other libraries' ``from_dlpack``.
 
-        BufferError for structs, and for ``copy=False``.
+        Where CUDA can use the accelerator's memory (see :func:`from_dlpack`): that memory itself. The consumer's
+        ``stream`` and the launches that use the elements run in the order of the host's calls from then on. With
+        ``dl_device=(1, 0)``, and elsewhere, a copy in host memory, as :meth:`__array__`.
+
+        BufferError for structs, and for ``copy=False`` where a copy is necessary.
         """
+        found = self._export(kwargs)
+        if not isinstance(found, str):
+            return found
         if kwargs.get("copy") is False:
-            raise BufferError(f"{self!r} is on an accelerator and cannot be exported without a copy")
+            raise BufferError(f"{self!r} is on an accelerator and cannot be exported without a copy: {found}")
         return export(self.__array__(), kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Host memory."""
-        return HOST_DEVICE
+        """CUDA's device where CUDA can use the accelerator's memory; otherwise host memory, of a copy."""
+        return self._dlpack_device()
 
     def _in_place(self, access: access_type) -> array_view:
         """A view for host subscripts; AmpError on a device, or if the array does not allow ``access``."""

@@ -52,6 +52,8 @@ class ElementBinding:
             known = home.copies.get(location)
             descriptor = self._descriptors.get(location)
             fresh = known is not None and not known.stale and not (apart and known.shared is not None)
+            if home.exported and location != home.primary:
+                fresh = False  # Another library may have written the elements.
             if known is not None and fresh and descriptor is not None and descriptor.storage is known.storage:
                 if write:
                     self._open[location] = known
@@ -177,5 +179,6 @@ def mark_written(location: Location, uses: Sequence[Use]) -> list[tuple[Use, Hom
         # One lock for all of a home, so that no other change comes between and is mistaken for the launches'.
         with group[0].bindable.lease as home:
             stayed = [use.bindable.written(location) for use in group if use.writes]
-            found += [(use, home, home.version if all(stayed) else -1) for use in group]
+            is_known = all(stayed) and (not home.exported or location == home.primary)
+            found += [(use, home, home.version if is_known else -1) for use in group]
     return found

@@ -13,6 +13,8 @@ from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.lang import index_space
 from vkamp.lang.binding import ElementBinding, Use
 from vkamp.lang.capturing import refuse
+from vkamp.lang.device_memory import CUDA_KINDS, cuda_interface, export_device, external_of
+from vkamp.lang.dlpack import HOST_DEVICE
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.notebook import container_html
@@ -254,6 +256,38 @@ class Container:
         refuse("the host writes", self)
         with self._lease as home:
             home.write(self._layout, values)
+
+    # -- other libraries ---------------------------------------------------------------------------
+
+    def _export(self, wanted: dict[str, Any]) -> Any:
+        """A DLPack capsule of the elements in the memory of their device; the reason as text where host memory is
+        exported."""
+        external = external_of(self)
+        asked = wanted.get("dl_device")
+        if isinstance(external, str):
+            if asked is not None and int(next(iter(asked))) in CUDA_KINDS:
+                raise BufferError(f"{self!r} cannot be exported to the device {tuple(asked)}: {external}")
+            return external
+        if asked is not None and tuple(asked) == HOST_DEVICE:
+            return "host memory was asked for"
+        if asked is not None and tuple(asked) != external.device:
+            raise BufferError(f"{self!r} is on the device {external.device} of DLPack, not {tuple(asked)}")
+        refuse("another library uses", self)
+        return export_device(self, external, wanted)
+
+    def _dlpack_device(self) -> tuple[int, int]:
+        external = external_of(self)
+        return HOST_DEVICE if isinstance(external, str) else external.device
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The elements in the memory of CUDA's device, for libraries that know this protocol (version 3): as
+        ``__dlpack__`` with CUDA's default stream. Containers whose memory CUDA cannot use lack it."""
+        external = external_of(self)
+        if isinstance(external, str):
+            raise AttributeError(f"CUDA cannot use the elements of {self!r}: {external}")
+        refuse("another library uses", self)
+        return cuda_interface(self, external)
 
     # -- launches ----------------------------------------------------------------------------------
 

@@ -8,11 +8,12 @@ of the structs is that of dlpack.h, version 1.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.errors import AmpError
 from vkamp.ir.types import BFLOAT16
 
 #: DLPack's identifier of host memory: kDLCPU, device 0.
@@ -132,6 +133,13 @@ def export(elements: NDArray[Any], wanted: dict[str, Any]) -> Any:
     return capsule
 
 
+def mark_device(capsule: Any, device: tuple[int, int]) -> Any:
+    """A capsule of elements at an address of a device, which says so."""
+    tensor = _managed(capsule)[0].tensor
+    tensor.device_type, tensor.device_id = device
+    return capsule
+
+
 # -- imports -------------------------------------------------------------------------------------------------------
 
 
@@ -159,7 +167,8 @@ def import_memory(source: Any) -> NDArray[Any]:
     if int(kind) not in _HOST_KINDS:
         raise TypeError(
             f"{name} is in the memory of a device (DLPack {int(kind)}, {number}), which array_view "
-            f"cannot access: copy it to host memory, for example by .cpu(), and keep the copy"
+            f"cannot access: copy it to host memory, for example by .cpu(), and keep the copy; "
+            "from_dlpack(...) takes the memory of CUDA where the accelerator can"
         )
     try:
         capsule = _capsule(source)
@@ -178,14 +187,57 @@ def import_memory(source: Any) -> NDArray[Any]:
     return found if found.dtype == dtype else found.view(dtype)
 
 
-def _capsule(source: Any) -> Any:
+class DeviceTensor(NamedTuple):
+    """A tensor in the memory of a device. ``keep`` holds the memory; ``strides`` in bytes."""
+
+    device: tuple[int, int]
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    readonly: bool
+    keep: object
+
+
+def device_tensor(source: Any, stream: int) -> DeviceTensor:
+    """What an object with ``__dlpack__`` says of its elements in the memory of a device. The work that its library has
+    for them comes before the later work of ``stream``.
+
+    TypeError as :func:`import_memory`; AmpError for a tensor without elements.
+    """
+    name = type(source).__name__
+    kind, number = source.__dlpack_device__()
+    capsule = _capsule(source, stream=stream)
+    managed, used = _managed(capsule)
+    dtype = _dtype_of(managed.tensor.dtype, name)
+    interface = _interface(managed)
+    _rename(capsule, used)
+    memory = _Memory(managed, interface)
+    shape, strides = interface["shape"], interface["strides"]
+    if not shape or 0 in shape:
+        raise AmpError(f"{name} has the shape {shape}: a container has at least one dimension, and 1 element in each")
+    if strides is None:
+        strides = _dense_strides(shape, dtype.itemsize)
+    address, readonly = interface["data"]
+    return DeviceTensor((int(kind), int(number)), address, shape, strides, dtype, readonly, memory)
+
+
+def _dense_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    strides = []
+    for size in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= size
+    return tuple(reversed(strides))
+
+
+def _capsule(source: Any, **options: Any) -> Any:
     try:
-        return source.__dlpack__(max_version=_VERSION)
+        return source.__dlpack__(max_version=_VERSION, **options)
     except TypeError as error:
         # Exporters of the protocol's first version lack the argument, and say so in words that have this one.
         if "argument" not in str(error):
             raise
-        return source.__dlpack__()
+        return source.__dlpack__(**options)
 
 
 def _dtype_of(found: Any, name: str) -> np.dtype[Any]:

@@ -153,6 +153,10 @@ class Home:
         self.lent: DeviceCopy | None = None
         self.once_lent: DeviceCopy | None = None
         self.version = 0
+        #: What another library may write at any time, in the copy at ``primary``: always pending there.
+        self.exported = EMPTY
+        #: How it was exported, for people.
+        self.export_notes: list[str] = []
         self._memory = memory or (lambda: np.empty(stop - start, np.uint8))
         self._image: _Bytes | None = None
         self.log = Log()
@@ -220,7 +224,7 @@ class Home:
             image = self.image[piece.start - self.start : piece.stop - self.start]
             copy.fetch_into(image, piece)
         self.log.add("from", copy.location, where, where.nbytes, why)
-        copy.pending -= where
+        copy.pending -= where - self.exported if copy.location == self.primary else where
         self.look(where)
 
     def look(self, region: ByteSet) -> None:
@@ -271,6 +275,8 @@ class Home:
         """The copy at ``location``, with ``region`` current in it; ``why`` is recorded. With ``apart`` the copy is not
         the host image itself. If it raises OutOfMemoryError, nothing has changed."""
         copy = self.copies.get(location)
+        if self.exported and copy is not None and self.primary is not None and location != self.primary:
+            copy.stale |= self.exported & region & self.copies[self.primary].pending
         if self.lent is not None and (apart or copy is not self.lent):
             self._take_back()
             copy = None
@@ -306,6 +312,22 @@ class Home:
             moved_between(copy.storage, start - copy.origin, other.storage, start - other.origin, stop - start)
             for start, stop in where.intervals()
         )
+
+    def export(self, region: ByteSet, *, written: bool) -> DeviceCopy:
+        """The copy of an ``array``, with ``region`` current in it, for another library; ``written``: it may write the
+        region at any time from now on."""
+        assert self.primary is not None
+        copy = self.acquire(self.primary, region, "another library uses them")
+        if written:
+            self.note_change()
+            self.written_on(copy, region)
+            self.exported |= region
+        return copy
+
+    def note_export(self, note: str) -> None:
+        """Records how the home was exported."""
+        if note not in self.export_notes:
+            self.export_notes.append(note)
 
     # -- who wrote ---------------------------------------------------------------------------------
 

@@ -58,6 +58,32 @@ class SharedStorage(Storage, Protocol):
         """Returns the memory to its owner; called when the storage has been deleted."""
 
 
+class ExternalMemory(Protocol):
+    """A storage as memory of another library, which works on it at the same time.
+
+    ``device``: the pair that DLPack has for it; ``address``: of its first byte, by that device's addresses; ``order``:
+    how the work of both is ordered, for people.
+    """
+
+    device: tuple[int, int]
+    address: int
+
+    @property
+    def order(self) -> str:
+        """How the work of both sides is ordered."""
+
+    def lend(self, stream: int | None) -> object:
+        """Orders the work of one of the other library's streams with that of the location, until the result is deleted,
+        which also keeps the memory. None: its default stream. -1: no order."""
+
+    def follow(self) -> None:
+        """Makes the later work of the location wait for what the other library's default stream does now."""
+
+    def take(self, source: int, nbytes: int) -> None:
+        """Copies bytes from an address of the other library to the storage's beginning, after the work of its default
+        stream."""
+
+
 class Location(Protocol):
     """An accelerator_view as containers see it. Hashable; equal if the underlying view is the same."""
 
@@ -165,6 +191,12 @@ def shared_storage(location: Location, memory: NDArray[np.uint8]) -> SharedStora
     """``memory`` itself as storage of a location; None if that is impossible."""
     share: Callable[[NDArray[np.uint8]], SharedStorage | None] | None = getattr(location, "share", None)
     return None if share is None else share(memory)
+
+
+def external_memory(storage: Storage) -> ExternalMemory | str:
+    """A storage as memory of another library, or the reason why it cannot be that."""
+    external: Callable[[], ExternalMemory | str] | None = getattr(storage, "external", None)
+    return "its memory cannot be shared" if external is None else external()
 
 
 _default_provider: Callable[[], Location] | None = None

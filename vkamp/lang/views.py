@@ -23,7 +23,7 @@ from vkamp.lang.container import (
     is_integer,
     position,
 )
-from vkamp.lang.dlpack import HOST_DEVICE, export
+from vkamp.lang.dlpack import export
 from vkamp.lang.dtypes import as_vectors, components, dtype_name, element_dtype, refuse_dtype_first, vector_type
 from vkamp.lang.elements import element_at, resolve, store
 from vkamp.lang.home import Home
@@ -120,6 +120,14 @@ class array_view(Container):
         Container.__init__(self, lease, layout, readonly)
         self._owned_by_host = owned_by_host
         self._elements = None
+
+    @classmethod
+    def _at(cls, lease: Lease, layout: Layout, *, readonly: bool) -> array_view:
+        """A view of elements of the memory of a device."""
+        view = cls.__new__(cls)
+        element_dtype(layout.dtype)
+        view._set(lease, layout, readonly, False)
+        return view
 
     def _over_own_memory(self, of: extent, dtype: DTypeLike | None, readonly: bool) -> None:
         if dtype is None:
@@ -250,21 +258,25 @@ class array_view(Container):
         return convert_array(elements, dtype, copy, "an array_view")
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        """The elements, brought home, for other libraries' ``from_dlpack``: home memory itself, no copy.
+        """The elements for other libraries' ``from_dlpack``: home memory itself, no copy, which they are brought to. A
+        view of an :class:`array` exports the memory of the array's accelerator where CUDA can use it.
 
         Unless the view is read-only, this counts as a host write, like :meth:`data`. ``copy=True`` exports a copy.
         BufferError for structs, for elements at no multiple of their size, for another device (``dl_device``), and for
         read-only views if the consumer's version of the protocol (``max_version``), or numpy before 2, has no read-only
         memory.
         """
+        found = self._export(kwargs)
+        if not isinstance(found, str):
+            return found
         if self._readonly or kwargs.get("copy"):
             return export(self.__array__(), kwargs)
         with self._host_write() as elements:
             return export(components(elements), kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Host memory."""
-        return HOST_DEVICE
+        """Host memory, or CUDA's device for a view of an :class:`array` whose memory CUDA can use."""
+        return self._dlpack_device()
 
     def data(self) -> NDArray[Any]:
         """The home memory of a view of rank 1, brought home (AMP: ``data()``); no copy.
@@ -438,6 +450,7 @@ class array_view(Container):
         with self._lease as home:
             lines = [f"{self!r}, {region.nbytes} bytes of {_owner(home, self._owned_by_host)}"]
             lines += _whereabouts(home, region)
+            lines += [f"  {note}" for note in home.export_notes]
             moves = home.log.of(region)
             forgotten = home.log.forgotten
         if forgotten:

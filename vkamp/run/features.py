@@ -40,6 +40,7 @@ _PARTS = (
     _Part("ShaderFloat16Int8Features", _1_2, "VK_KHR_shader_float16_int8", ("shaderFloat16", "shaderInt8")),
     _Part("VulkanMemoryModelFeatures", _1_2, "VK_KHR_vulkan_memory_model",
           ("vulkanMemoryModel", "vulkanMemoryModelDeviceScope")),
+    _Part("TimelineSemaphoreFeatures", _1_2, "VK_KHR_timeline_semaphore", ("timelineSemaphore",)),
     _Part("SubgroupSizeControlFeatures", _1_3, "VK_EXT_subgroup_size_control",
           ("subgroupSizeControl", "computeFullSubgroups")),
     _Part("ShaderAtomicFloatFeaturesEXT", None, "VK_EXT_shader_atomic_float", _FLOAT_ATOMICS),

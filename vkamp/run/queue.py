@@ -75,6 +75,11 @@ class DeviceBuffer(Buffer, Generic[S]):
         self._check_range("take_from", offset, nbytes)
         return self.queue.take_from(self, offset, source, source_offset, nbytes)
 
+    def external(self) -> Any:
+        """The buffer as another library's memory (``vkamp.lang.storage.ExternalMemory``), or the reason why it cannot
+        be that."""
+        return self.queue.external(self)
+
     def _check_range(self, what: str, offset: int, nbytes: int) -> None:
         if offset < 0 or nbytes < 0 or offset + nbytes > self._nbytes:
             raise AmpError(f"{what} of bytes {offset} to {offset + nbytes}: the buffer has {self._nbytes}")
@@ -173,6 +178,10 @@ class BaseQueue(Queue, Generic[S, W]):
     ) -> bool:
         """As ``Buffer.take_from``, into a range inside the buffer."""
         return False
+
+    def external(self, buffer: DeviceBuffer[S]) -> Any:
+        """As ``DeviceBuffer.external``."""
+        return f"the engine {self.info.engine!r} cannot share memory with CUDA"
 
     @abstractmethod
     def _bind(self, dispatch: Dispatch) -> W:

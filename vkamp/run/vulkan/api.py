@@ -23,6 +23,9 @@ NEWEST = (1, 3, 0)
 LOST = -4
 _QUEUES = 4
 _HOST_MEMORY = "VK_EXT_external_memory_host"
+_MEMORY_DESCRIPTORS, _SEMAPHORE_DESCRIPTORS = "VK_KHR_external_memory_fd", "VK_KHR_external_semaphore_fd"
+#: The vendors whose devices CUDA runs on, too.
+_CUDA_VENDORS = (0x10DE,)
 
 
 class VulkanError(Exception):
@@ -73,7 +76,8 @@ class Api:
     ``family``, ``queues``: the queue family, and the queues of it. ``copy_family``, ``copy_queues``: the same for
     queues that can only copy, one for each direction if there are two. ``has_budget``: the device reports how much
     memory is free. ``host_alignment``: host memory at multiples of this many bytes can be imported; 0 if the device
-    cannot import it.
+    cannot import it. ``exports_memory``, ``exports_semaphores``: CUDA can import the device's memory, and its timeline
+    semaphores.
     """
 
     def __init__(self, info: DeviceInfo) -> None:
@@ -98,6 +102,8 @@ class Api:
             self.properties = self.ffi.new("VkPhysicalDeviceProperties*")
             self.vk.lib.vkGetPhysicalDeviceProperties(self.physical, self.properties)
             self.host_alignment = self._host_alignment(version, extensions, info)
+            self.exports_memory = self._can_export_memory(version, extensions)
+            self.exports_semaphores = self._can_export_semaphores(version, extensions)
             self.family, count = self._choose_family()
             self.copy_family, copy_count = self._choose_copy_family()
             self.device = self._create_device(extensions, count, copy_count)
@@ -173,6 +179,33 @@ class Api:
         vk.lib.vkGetPhysicalDeviceProperties2(self.physical, head)
         return int(host.minImportedHostPointerAlignment)
 
+    def _can_export_memory(self, version: tuple[int, int, int], extensions: frozenset[str]) -> bool:
+        """Whether the memory of buffers can be exported for CUDA."""
+        if self.properties.vendorID not in _CUDA_VENDORS or _MEMORY_DESCRIPTORS not in extensions or version < (1, 1):
+            return False
+        vk, usage = self.vk, self.struct("VkPhysicalDeviceExternalBufferInfo")
+        usage.usage = self.buffer_usage
+        usage.handleType = vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
+        found = self.struct("VkExternalBufferProperties")
+        vk.lib.vkGetPhysicalDeviceExternalBufferProperties(self.physical, usage, found)
+        features = int(found.externalMemoryProperties.externalMemoryFeatures)
+        # Blocks contain many buffers' memory, so that it cannot be dedicated to one.
+        is_dedicated = features & vk.VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT
+        return bool(features & vk.VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) and not is_dedicated
+
+    def _can_export_semaphores(self, version: tuple[int, int, int], extensions: frozenset[str]) -> bool:
+        """Whether timeline semaphores can be exported for CUDA."""
+        if not self.exports_memory or _SEMAPHORE_DESCRIPTORS not in extensions or version < (1, 2):
+            return False
+        vk, wanted = self.vk, self.struct("VkPhysicalDeviceExternalSemaphoreInfo")
+        kind = self.struct("VkSemaphoreTypeCreateInfo")
+        kind.semaphoreType = vk.VK_SEMAPHORE_TYPE_TIMELINE
+        wanted.handleType = vk.VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT
+        chain(vk, wanted, kind)
+        found = self.struct("VkExternalSemaphoreProperties")
+        vk.lib.vkGetPhysicalDeviceExternalSemaphoreProperties(self.physical, wanted, found)
+        return bool(found.externalSemaphoreFeatures & vk.VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT)
+
     @property
     def buffer_usage(self) -> int:
         """The usage flags of all buffers."""
@@ -193,6 +226,7 @@ class Api:
             names.append("VK_EXT_memory_budget")
         if self.host_alignment:
             names.append(_HOST_MEMORY)
+        names += [_MEMORY_DESCRIPTORS] * self.exports_memory + [_SEMAPHORE_DESCRIPTORS] * self.exports_semaphores
         if "VK_KHR_portability_subset" in extensions:  # must be enabled where it exists
             names.append("VK_KHR_portability_subset")
         texts = [ffi.new("char[]", name.encode()) for name in names]

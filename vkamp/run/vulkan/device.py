@@ -22,6 +22,7 @@ from vkamp.run.vulkan.frames import Frames
 from vkamp.run.vulkan.memory import BlockMemory, Kind, MemorySlot
 from vkamp.run.vulkan.pipelines import DescriptorSets, Layouts, Pipelines, VulkanProgram
 from vkamp.run.vulkan.relay import Relay
+from vkamp.run.vulkan.sharing import Sharing
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.queue import VulkanQueue
@@ -49,7 +50,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
             raise AmpError(f"the Vulkan engine can't open {info.name}: {error}") from error
         self.kind = "device" if staged else "shared"
         try:
-            self.memory = BlockMemory(self.api, info)
+            self.memory = BlockMemory(self.api, info, self.kind)
             self.layouts = Layouts(self.api)
             self.pipelines = Pipelines(self.api, info, self.layouts)
             #: Transfers between numpy's memory and the device's memory; None where the two are the same or direct
@@ -75,6 +76,8 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         #: Threads that use host-visible memory without the device's lock. The memory must not be freed before they have
         #: finished.
         self._visitors = 0
+        #: What CUDA uses of its memory, from the first export on.
+        self.sharing: Sharing | None = None
 
     @property
     def budget(self) -> Any:
@@ -101,7 +104,19 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         empty = self.memory.destroy(slot)
         if empty is not None:
             self.sets.forget_block(empty.serial)
+            if self.sharing is not None:
+                self.sharing.free(empty)
             self.memory.free(empty)
+
+    def _forget(self, slot: MemorySlot) -> None:
+        if self.sharing is not None:
+            self.sharing.forget(slot)
+
+    def share_with_cuda(self) -> Sharing:
+        """What CUDA uses of the memory; UnsupportedFeatureError with the reason if it can use none."""
+        if self.sharing is None:
+            self.sharing = Sharing(self)
+        return self.sharing
 
     def lend(self, memory: NDArray[np.uint8], statistics: Statistics) -> MemorySlot | None:
         """The host's memory as memory of the device; None if the device cannot import it."""
@@ -229,6 +244,10 @@ class VulkanDevice(BaseDevice[MemorySlot]):
             self.pipelines.destroy()
             self.sets.destroy()
             self.layouts.destroy()
+            if self.sharing is not None:
+                self.sharing.close()
             for block in list(self.memory.blocks.values()):
+                if self.sharing is not None:
+                    self.sharing.free(block)
                 self.memory.free(block)
             api.close()

@@ -70,9 +70,11 @@ class MemorySlot:
 class BlockMemory:
     """The blocks of a device, by kind."""
 
-    def __init__(self, api: Api, info: DeviceInfo) -> None:
+    def __init__(self, api: Api, info: DeviceInfo, kernels: Kind) -> None:
+        """``kernels``: the kind of the memory that kernels use, which is exported where CUDA can import it."""
         self._api = api
         self._info = info
+        self._exported = kernels if api.exports_memory else None
         self.budget = HeapBudget(info, self._ask)
         self._properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
         api.vk.lib.vkGetPhysicalDeviceMemoryProperties(api.physical, self._properties)
@@ -222,6 +224,14 @@ class BlockMemory:
         possible memory types, and ``external`` and ``source`` the structs that describe them.
         """
         api = self._api
+        exported = None
+        if kind == self._exported:
+            handle = api.vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
+            external, exported = (
+                api.struct("VkExternalMemoryBufferCreateInfo"),
+                api.struct("VkExportMemoryAllocateInfo"),
+            )
+            external.handleTypes = exported.handleTypes = handle
         buffer = self._make_buffer(size, external)
         block = None
         try:
@@ -236,7 +246,7 @@ class BlockMemory:
                 need = (self._heap(number), requirements.size if source is None else 0)
                 problem = self.budget.shortage_of([need])
                 if problem is None:
-                    block = self._allocate(size, kind, need, number, source)
+                    block = self._allocate(size, kind, need, number, source, exported)
                     if block is not None:
                         break
                 shortage = problem or shortage
@@ -271,16 +281,16 @@ class BlockMemory:
         return self._api.create("VkBuffer", create)
 
     def _allocate(
-        self, size: int, kind: Kind, need: tuple[int, int], number: int, source: Any = None
+        self, size: int, kind: Kind, need: tuple[int, int], number: int, source: Any = None, exported: Any = None
     ) -> MemoryBlock | None:
         """Memory of a type, mapped if the host uses it; None if the driver has no more. ``source``: a struct that
-        describes the imported pages.
+        describes the imported pages; ``exported``: one that says how the memory can be exported.
         """
         api = self._api
         create = api.struct("VkMemoryAllocateInfo")
         create.allocationSize = size if source is not None else need[1]
-        if source is not None:
-            create.pNext = api.ffi.cast("void*", source)
+        if source is not None or exported is not None:
+            create.pNext = api.ffi.cast("void*", exported if source is None else source)
         create.memoryTypeIndex = number
         memory = api.ffi.new("VkDeviceMemory*")
         result = api.AllocateMemory(api.device, create, api.null, memory)

@@ -15,21 +15,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
+from vkamp.run.cuda import CudaError
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
-from vkamp.run.engine import Dispatch, Sink, Timing
+from vkamp.run.engine import Dispatch, Timing
 from vkamp.run.plan import NOTHING, Access, joint
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
-from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work, joint_access
+from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work
 from vkamp.run.vulkan.device import VulkanDevice
-from vkamp.run.vulkan.frames import CommandFrame
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
+from vkamp.run.vulkan.sharing import SharedBuffer
+from vkamp.run.vulkan.submissions import Submission
 from vkamp.run.work import BoundReady
 
 _MAX_PENDING = 64
@@ -52,47 +55,6 @@ _FEW = 4
 _AHEAD = 2
 #: A launch this long after the last submission is not part of a sequence of launches (seconds).
 _ROW = 1e-4
-
-
-class Submission:
-    """Submitted work, which is kept until the device has finished it. ``held``: the objects that must exist until then.
-    ``pieces``: the number of pieces of work. ``slots``: the bytes of the memory that it uses, by the number of the
-    slot. ``staged``: the bytes that it copies. ``lone``: its dispatch, if there is exactly one. ``parts``: its
-    dispatches that are not known to be short, if it is a short recording.
-    """
-
-    __slots__ = (
-        "access", "frame", "held", "is_over", "lone", "parts", "pieces", "sink", "slots", "staged", "stamps",
-        "submitted",
-    )  # fmt: skip
-
-    def __init__(
-        self, frame: CommandFrame, access: Access, held: tuple[object, ...], pieces: int, slots: dict[int, int]
-    ) -> None:
-        self.frame = frame
-        self.access = access
-        self.held = held
-        self.pieces = pieces
-        self.slots = slots
-        self.lone: DispatchWork | None = None
-        self.parts: Sequence[DispatchWork] = ()
-        self.staged = 0
-        self.stamps: Stamps | None = None
-        self.sink: Sink | None = None
-        self.submitted = time.perf_counter()
-        self.is_over = False
-
-    @classmethod
-    def of(cls, work: Sequence[Work], frame: CommandFrame, stamps: Stamps | None, sink: Sink | None) -> Submission:
-        """The commands that are recorded for this submission only."""
-        slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
-        made = cls(frame, joint_access(work), (work,), len(work), slots)
-        made.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
-        if stamps is not None:
-            made.stamps, made.sink = stamps, sink
-        elif len(work) == 1 and isinstance(work[0], DispatchWork):
-            made.lone = work[0]
-        return made
 
 
 class _State(NamedTuple):
@@ -132,8 +94,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         self._repeats = Repeats()
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
         with device.lock:
-            self._frames = device.take_frames()
-        weakref.finalize(self, device.give_back_frames, self._frames).atexit = False
+            self.frames = device.take_frames()
+        weakref.finalize(self, device.give_back_frames, self.frames).atexit = False
 
     # -- the interface
 
@@ -196,7 +158,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
     def _may_wait(self, work: DispatchWork, count: int) -> bool:
         """Whether the last of ``count`` pending pieces of work may wait for more work."""
-        if self.immediate or count >= _MAX_PENDING:
+        if self.immediate or count >= _MAX_PENDING or self._is_shared(work.access):
             return False
         if work.is_heavy:
             return count < self._most_heavy() and self._is_busy()
@@ -206,6 +168,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         """Whether a recording of few short launches may wait for more, which is cheaper than a submission."""
         work = recording.work
         if len(work) > _FEW or self.immediate or (self._poll and len(self._state.running) < _AHEAD):
+            return False
+        if any(self._is_shared(each.access) for each in work):
             return False
         return all(each.is_short and not each.is_heavy for each in work)
 
@@ -283,6 +247,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         self._check()
         if not data.size or (where is not None and not where):
             return
+        self._finish_cuda(buffer)
         direct = self.device.direct_copies
         if not self.device.staged:
             self._upload_shared(buffer, offset, data, where)
@@ -336,6 +301,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
     ) -> NDArray[np.uint8]:
         self._check()
+        self._finish_cuda(buffer)
         direct = self.device.direct_copies
         if out is not None and direct is not None and direct.fetch(self, buffer, offset, out, where):
             found = out
@@ -423,7 +389,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             waiting = sum(each.nbytes for each in pending if isinstance(each, CopyWork))
             if now and work.is_readback:
                 self._submit(work.access)
-            elif now or waiting > _WAITING or len(pending) >= _MAX_PENDING:
+            elif now or waiting > _WAITING or len(pending) >= _MAX_PENDING or self._is_shared(work.access):
                 self._submit()
             else:
                 self._driver.call()
@@ -431,6 +397,27 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def wait_for(self, submission: Submission) -> None:
         """Waits until a submission has ended."""
         self._await(submission)
+
+    # -- memory that CUDA uses, too
+
+    def external(self, buffer: Buffer) -> SharedBuffer | str:
+        """A buffer as CUDA's memory, or the reason why it cannot be that."""
+        self._check()
+        with self.device.lock:
+            try:
+                return SharedBuffer(self.device.share_with_cuda(), buffer)
+            except (UnsupportedFeatureError, CudaError, VulkanError) as error:
+                return str(error)
+
+    def _is_shared(self, access: Access) -> bool:
+        """Whether work must be submitted at once, in order with CUDA's."""
+        sharing = self.device.sharing
+        return sharing is not None and sharing.concerns(access)
+
+    def _finish_cuda(self, buffer: Buffer) -> None:
+        """Waits for CUDA's work on a buffer, which the host is about to read or write."""
+        if self.device.sharing is not None:
+            self.device.sharing.finish(buffer.slot)
 
     # -- what is used by what
 
@@ -526,11 +513,11 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
     def _recorded(self, work: list[DispatchWork]) -> Recorded:
         """Work as commands that can be submitted many times."""
-        commands = self._frames.record()
+        commands = self.frames.record()
         after, barriers = self._recorder.record(commands.handle, work, Hazards(), None)
         if not self.device.staged:
             self._recorder.show_to_host(commands.handle)
-        self._frames.finish(commands)
+        self.frames.finish(commands)
         return Recorded(commands, work, after, barriers)
 
     def _resubmit(
@@ -545,7 +532,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             not recorded.follows_itself if hazards is after else hazards.access.conflicts(recorded.access)
         )
         try:
-            frame = self._frames.again(recorded.commands, behind=behind)
+            frame = self.frames.again(recorded.commands, behind=behind)
         except VulkanError as error:
             raise self.device.failed(error) from error
         submission = Submission(frame, recorded.access, (held, recorded), pieces, slots)
@@ -568,17 +555,21 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def _submit_recorded(self) -> None:
         """Submits recorded work. Usually there is none, unless Ctrl-C interrupted its submission."""
         try:
+            sharing = self.device.sharing
             for each in self._state.running:
-                self._frames.submit(each.frame)
+                if sharing is None:
+                    self.frames.submit(each.frame)
+                else:
+                    sharing.submit(self, each)
         except VulkanError as error:
             raise self.device.failed(error) from error
 
     def _record(self, work: list[Work]) -> tuple[Submission, Hazards, int]:
-        frame = self._frames.begin()
+        frame = self.frames.begin()
         stamps = None
         if self._sink is not None:
             count = 2 * sum(isinstance(each, DispatchWork) for each in work)
-            stamps = Stamps(self.device.api, self._frames.queries(frame, count)) if count else None
+            stamps = Stamps(self.device.api, self.frames.queries(frame, count)) if count else None
         hazards, barriers = self._recorder.record(frame.commands, work, self._state.hazards, stamps)
         if not self.device.staged or any(isinstance(each, CopyWork) and each.is_readback for each in work):
             self._recorder.show_to_host(frame.commands)
@@ -599,8 +590,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         try:
             if self._poll:
                 with device.lock:
-                    self._frames.prepare()
-            self._frames.wait(frame, self._poll, device.check)
+                    self.frames.prepare()
+            self.frames.wait(frame, self._poll, device.check)
         except VulkanError as error:
             raise device.failed(error) from error
         finally:
@@ -620,7 +611,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         if self.device.closed:
             return
         pending, running, hazards = self._state
-        done, is_done = 0, self._frames.is_done
+        done, is_done = 0, self.frames.is_done
         try:
             for each in running:
                 if not is_done(each.frame):
@@ -644,7 +635,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         for each in over:
             if each.stamps is not None:
                 reports.append((each.sink, self._times(each, each.stamps)))
-            self._frames.give_back(each.frame)
+            self.frames.give_back(each.frame)
         # Last, since they may call anything.
         for sink, times in reports:
             if sink is not None:
@@ -654,7 +645,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def _times(self, submission: Submission, stamps: Stamps) -> list[Timing]:
         """Reports how long the dispatches of a submission took."""
         info, submitted, seen = self.device.info, submission.submitted, time.perf_counter()
-        ticks = self._frames.ticks(submission.frame, stamps.count)
+        ticks = self.frames.ticks(submission.frame, stamps.count)
         return [
             work.timing(info, begin, end, submitted, seen)
             for work, begin, end in zip(stamps.work, ticks[::2], ticks[1::2], strict=True)

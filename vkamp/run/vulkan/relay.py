@@ -22,7 +22,8 @@ from vkamp.run.vulkan.memory import MemorySlot
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
-    from vkamp.run.vulkan.queue import Submission, VulkanQueue
+    from vkamp.run.vulkan.queue import VulkanQueue
+    from vkamp.run.vulkan.submissions import Submission
 
 
 #: The number of pieces of the pages that both devices import, and the bytes of one piece.

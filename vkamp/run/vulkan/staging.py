@@ -22,7 +22,8 @@ from vkamp.run.vulkan.commands import CopyWork
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 
 if TYPE_CHECKING:
-    from vkamp.run.vulkan.queue import Submission, VulkanQueue
+    from vkamp.run.vulkan.queue import VulkanQueue
+    from vkamp.run.vulkan.submissions import Submission
 
 
 #: The maximum and minimum number of bytes of a piece; a transfer has enough pieces to keep all threads busy.

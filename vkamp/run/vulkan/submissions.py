@@ -1,0 +1,52 @@
+"""Work that was recorded to be submitted at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from vkamp.run.engine import Sink
+from vkamp.run.plan import Access
+from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Stamps, Work, joint_access
+from vkamp.run.vulkan.frames import CommandFrame
+
+
+class Submission:
+    """Submitted work, which is kept until the device has finished it. ``held``: the objects that must exist until then.
+    ``pieces``: the number of pieces of work. ``slots``: the bytes of the memory that it uses, by the number of the
+    slot. ``staged``: the bytes that it copies. ``lone``: its dispatch, if there is exactly one. ``parts``: its
+    dispatches that are not known to be short, if it is a short recording.
+    """
+
+    __slots__ = (
+        "access", "frame", "held", "is_over", "lone", "parts", "pieces", "sink", "slots", "staged", "stamps",
+        "submitted",
+    )  # fmt: skip
+
+    def __init__(
+        self, frame: CommandFrame, access: Access, held: tuple[object, ...], pieces: int, slots: dict[int, int]
+    ) -> None:
+        self.frame = frame
+        self.access = access
+        self.held = held
+        self.pieces = pieces
+        self.slots = slots
+        self.lone: DispatchWork | None = None
+        self.parts: Sequence[DispatchWork] = ()
+        self.staged = 0
+        self.stamps: Stamps | None = None
+        self.sink: Sink | None = None
+        self.submitted = time.perf_counter()
+        self.is_over = False
+
+    @classmethod
+    def of(cls, work: Sequence[Work], frame: CommandFrame, stamps: Stamps | None, sink: Sink | None) -> Submission:
+        """The commands that are recorded for this submission only."""
+        slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
+        made = cls(frame, joint_access(work), (work,), len(work), slots)
+        made.staged = sum([each.nbytes for each in work if isinstance(each, CopyWork)])
+        if stamps is not None:
+            made.stamps, made.sink = stamps, sink
+        elif len(work) == 1 and isinstance(work[0], DispatchWork):
+            made.lone = work[0]
+        return made
