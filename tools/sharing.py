@@ -248,7 +248,7 @@ def moved_bytes(library: Any) -> None:
         raise AssertionError(f"{library.name}: bytes were moved: {found}")
     print(f"{library.name}: bytes moved by an export, an import and work of both sides: {found}")
     print(array_text(back))
-    np.testing.assert_allclose(np.asarray(array), values * 4 * 4 * 4)
+    np.testing.assert_allclose(np.asarray(array), values * (6 * 4 * 6))
     foreign = library.make(values)
     copied = amp.from_dlpack(foreign)
     print(array_text(copied))

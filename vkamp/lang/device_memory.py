@@ -105,7 +105,7 @@ def _lend(container: Container, external: ExternalMemory, stream: int | None, wh
         lent = external.lend(stream)
         _exported.add(home, external)
         home.note_export(
-            f"used through {what} by DLPack's device {external.device}: not copied, order {external.order}"
+            f"used through {what} by DLPack's device {external.device}: not copied, ordered {external.order}"
         )
     return lent
 
@@ -139,7 +139,8 @@ def take_device(source: Any, location: Location, *, copy: bool | None) -> tuple[
     """The elements of a tensor in the memory of a device, as a lease of a home with a layout, and whether they must not
     be written: of the home that the memory belongs to, otherwise of a new home with a copy, made on the device.
 
-    TypeError if the location cannot use it, AmpError if it is another device; BufferError if ``copy`` is False and a copy is necessary.
+    TypeError if the location cannot use it, AmpError if it is another device, BufferError if ``copy`` is False and a
+    copy is necessary.
     """
     name, (kind, number) = type(source).__name__, source.__dlpack_device__()
     # The smallest storage tells whether the location can use the memory of CUDA at all.
@@ -166,8 +167,10 @@ def take_device(source: Any, location: Location, *, copy: bool | None) -> tuple[
 def _copied(source: Any, tensor: DeviceTensor, location: Location) -> tuple[Lease, Layout]:
     """A copy of a tensor in a new home."""
     name = type(source).__name__
-    layout = Layout.dense(0, tensor.shape, tensor.dtype)
-    if not Layout(0, tensor.shape, tensor.strides, tensor.dtype).is_dense:
+    layout = Layout(0, tensor.shape, tensor.strides, tensor.dtype)
+    steps = sorted(zip(tensor.strides, tensor.shape, strict=True), reverse=True)
+    shape, strides = tuple(size for _, size in steps), tuple(stride for stride, _ in steps)
+    if not Layout(0, shape, strides, tensor.dtype).is_dense:  # in whichever order its dimensions are
         raise AmpError(f"{name} has gaps between its elements: write from_dlpack(tensor.contiguous())")
     home = Home(0, layout.bounds[1], primary=location)
     external = external_memory(home.copies[location].storage)

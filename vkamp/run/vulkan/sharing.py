@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.submissions import Submission
 
 Buffer = DeviceBuffer[MemorySlot]
+#: Streams that are never destroyed: the legacy default stream, and the thread's.
+_LASTING = {1, 2}
 
 
 def memory_descriptor(api: Api, block: MemoryBlock) -> int:
@@ -159,18 +161,18 @@ class Sharing:
 
     def forget(self, slot: MemorySlot) -> None:
         """Waits for CUDA's work on a slot that is about to be used for something else."""
-        self._forget_ended(slot)
-        for stream in self._streams.pop(slot.id, ()):
-            try:
-                self.cuda.synchronize(stream)
-            except CudaError:  # for example because the stream was destroyed; its work may still run
-                self.cuda.synchronize_all()
+        streams = self._streams.pop(slot.id, None)
+        if streams is not None:
+            self._ended_of(frozenset([slot.id]))
+            self._finish_all(streams)
 
-    def _forget_ended(self, slot: MemorySlot) -> None:
-        for _ in range(len(self._ended)):
-            each = self._ended.popleft()
-            if each[0] != slot.id:
-                self._ended.append(each)
+    def _finish_all(self, streams: Iterable[int]) -> None:
+        """Waits on the host for the work of streams that may have been destroyed."""
+        if any(stream not in _LASTING for stream in streams):
+            self.cuda.synchronize_all()
+            return
+        for stream in streams:
+            self.cuda.synchronize(stream)
 
     def free(self, block: MemoryBlock) -> None:
         """Unmaps a block that is about to be freed."""
@@ -201,13 +203,15 @@ class Sharing:
         if submission.frame.results or not self.concerns(submission.access):
             frames.submit(submission.frame)
             return
-        streams: set[int] = set()
+        ended = self._ended_of(submission.access.all)
+        if ended - _LASTING:
+            self._finish_all(ended)
+        streams = ended & _LASTING
         for each in submission.access.all:
             streams |= self._streams.get(each, {}).keys()
         self.wait_for(queue, streams)
         frames.submit(submission.frame)
         self._after(queue, streams, submission)
-        self._drop_ended(submission.access)
 
     def wait_for(self, queue: VulkanQueue, streams: Iterable[int]) -> None:
         """Makes the queue's later work wait for the work that the streams have."""
@@ -245,27 +249,34 @@ class Sharing:
             found = self._orders[key] = _Order(self._device.api, self.cuda, queue.frames.queue)
         return found
 
-    def _drop_ended(self, access: Access) -> None:
-        """Forgets the exports that have ended and whose memory was used since."""
+    def _ended_of(self, slots: frozenset[int]) -> set[int]:
+        """Forgets the exports of slots that have ended; returns their streams, whose work may not have ended."""
+        found = set()
         for _ in range(len(self._ended)):
             slot, stream = self._ended.popleft()
-            if slot not in access.all:
+            if slot not in slots:
                 self._ended.append((slot, stream))
                 continue
+            found.add(stream)
             users = self._streams.get(slot, Counter())
             users[stream] -= 1
             if users[stream] < 1:
                 del users[stream]
             if not users:
                 self._streams.pop(slot, None)
+        return found
 
     def finish(self, slot: MemorySlot) -> None:
         """Waits on the host for the work of CUDA that may use a slot."""
-        for stream in tuple(self._streams.get(slot.id, ())):
-            try:
+        with self._device.lock:
+            ended = self._ended_of(frozenset([slot.id]))
+            streams = {*self._streams.get(slot.id, ())}
+        try:
+            self._finish_all(ended)
+            for stream in streams:
                 self.cuda.synchronize(stream)
-            except CudaError as error:
-                raise AmpError(f"{self._device.info.name}: waiting for a stream of CUDA failed: {error}") from error
+        except CudaError as error:
+            raise AmpError(f"{self._device.info.name}: waiting for a stream of CUDA failed: {error}") from error
 
     def close(self) -> None:
         """Waits for CUDA's work, and destroys the semaphores; the blocks are freed one by one."""
