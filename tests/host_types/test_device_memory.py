@@ -59,9 +59,14 @@ class Tensor:
         strides = tuple(size * n for n in tensor.strides[: tensor.ndim]) if tensor.strides else None
         kind = {0: "i", 1: "u", 2: "f", 4: "u"}[tensor.dtype.code]
         interface = {"version": 3, "shape": shape, "typestr": f"<{kind}{size}", "data": (self.address, False)}
-        self.__array_interface__ = {**interface, "strides": strides}
         #: The elements; the test is the device, which can access them.
-        self.values = np.asarray(self)
+        self.values = np.asarray(Elements({**interface, "strides": strides}, self.capsule))
+
+
+class Elements:
+    def __init__(self, interface, keep):
+        self.__array_interface__ = interface
+        self.keep = keep
 
 
 class Foreign:
