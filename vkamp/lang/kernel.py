@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from vkamp.errors import AmpError
 from vkamp.lang.index_space import extent, index
@@ -178,7 +178,7 @@ class DeviceFunction(Generic[_P, _R]):
     def restore(self, forms: list[tuple[Callable[..., Any], dict[str, Any]]], host: Callable[..., Any] | None) -> None:
         """Makes a new object what another one's :meth:`state` says."""
         (function, _), *others = forms
-        DeviceFunction.__init__(self, function)
+        cast(Any, DeviceFunction).__init__(self, function)  # mypy infers no types of a class with parameters here
         self._others = [Form(other, inspect.signature(other), kinds) for other, kinds in others]
         self._host = host
 
