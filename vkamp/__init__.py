@@ -39,6 +39,7 @@ from vkamp.dispatch import (
     result_type,
     use_shaders,
 )
+from vkamp.dispatch.streaming import stream
 from vkamp.display.status import TerminalStatus as _TerminalStatus
 from vkamp.errors import (
     AcceleratorRemovedError,
@@ -285,6 +286,7 @@ __all__ = [
     "short_vector",
     "short_vector_traits",
     "static_range",
+    "stream",
     "struct",
     "sub_borrow",
     "subgroup",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Graph",
     "ReferenceEngine",
+    "block_uses",
     "capture",
     "check",
     "follow",
@@ -94,6 +95,11 @@ def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants:
     """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
     made: Inspection = _launches().on_demand().inspect_kernel(kernel, (domain, *args), constants)
     return made
+
+
+def block_uses(kernel: KernelFunction, args: tuple[Any, ...], constants: dict[str, Any], rows: dict[str, int]) -> Any:
+    """What a launch by blocks of rows does with its containers: ``vkamp.dispatch.inspection.BlockUses``."""
+    return _launches().on_demand().block_uses(kernel, args, constants, rows)
 
 
 @entry_point

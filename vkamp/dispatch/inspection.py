@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vkamp import pipeline
 from vkamp.artifacts import Binding, Executable
@@ -14,6 +14,7 @@ from vkamp.dispatch.domain import domain_of
 from vkamp.dispatch.preparing import prepare
 from vkamp.display.page import block, facts, heading, program
 from vkamp.edit.saving import save
+from vkamp.errors import Span
 from vkamp.tracebacks import entry_point
 
 
@@ -101,3 +102,28 @@ def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]
     return Inspection(
         shader.name, glsl, shader.bindings, shader.local_size, shader.shared_bytes, prepared.executable, edited
     )
+
+
+def block_uses(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any], rows: dict[str, int]) -> BlockUses:
+    """What a launch does with its containers, if its domain is cut into blocks of rows; see ``vkamp.stream``."""
+    view, domain, rest = launch_arguments.parse("stream", args)
+    prepared = prepare(view, domain_of(domain), kernel, rest, constants)
+    used = {use.name: use for use in prepared.uses}
+    return BlockUses(
+        frozenset(name for name, use in used.items() if use.reads),
+        frozenset(name for name, use in used.items() if use.writes),
+        pipeline.writes_everything(prepared.compiled),
+        pipeline.outside_of_blocks(prepared.compiled, rows),
+        dict(prepared.arguments.containers),
+    )
+
+
+class BlockUses(NamedTuple):
+    """The names of the containers that a kernel reads, writes, and writes at each thread's own index; its accesses
+    outside of a thread's rows (container, whether it is a write, where); and the containers by name."""
+
+    reads: frozenset[str]
+    writes: frozenset[str]
+    written_whole: frozenset[str]
+    outside: list[tuple[str, bool, Span]]
+    containers: dict[str, Any]

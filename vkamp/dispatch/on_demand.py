@@ -3,3 +3,5 @@
 from vkamp.dispatch.checking import check as check
 from vkamp.dispatch.checking import checked_launch as checked_launch
 from vkamp.dispatch.inspection import inspect_kernel as inspect_kernel
+from vkamp.dispatch.inspection import BlockUses as BlockUses
+from vkamp.dispatch.inspection import block_uses as block_uses

@@ -16,7 +16,7 @@ import numpy as np
 from vkamp import prebuilt
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder
-from vkamp.errors import AmpError, CompileError, CompileTimeWarning
+from vkamp.errors import AmpError, CompileError, CompileTimeWarning, Span
 from vkamp.front import Arguments, Request, collect, make_request, varying
 from vkamp.front.description import describe_request, request_of
 from vkamp.front.functors import is_functor, members_of
@@ -55,11 +55,13 @@ __all__ = [
     "is_of_library",
     "make_request",
     "members_of",
+    "outside_of_blocks",
     "parts_of",
     "plain_of",
     "rebind",
     "request_of",
     "with_matrices",
+    "writes_everything",
 ]
 
 #: Seconds of a driver's compilation that are not worth a warning, and the kernels that were warned of.
@@ -183,6 +185,18 @@ def has_loops(compiled: Compiled) -> bool:
 def with_matrices(program: Executable) -> bool:
     """Whether a program has cooperative matrices, in the IR as it was written."""
     return bool(compiler_module().with_matrices(program))
+
+
+def outside_of_blocks(compiled: Compiled, rows: Mapping[str, int]) -> list[tuple[str, bool, Span]]:
+    """The accesses of a kernel that it must not make if its domain is cut into blocks: container, whether it is a
+    write, and where. ``rows``: for each container that is cut, how many rows after its own a thread may read."""
+    return [tuple(each) for each in compiler_module().outside_of_blocks(compiled.kernel, rows)]
+
+
+def writes_everything(compiled: Compiled) -> frozenset[str]:
+    """The containers in which each thread certainly writes the element at its own index before it reads any."""
+    found: frozenset[str] = compiler_module().writes_everything(compiled.kernel)
+    return found
 
 
 def ir_text(program: Executable) -> str:

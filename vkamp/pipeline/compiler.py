@@ -19,6 +19,9 @@ import numpy as np
 
 from vkamp import lower
 from vkamp.artifacts import MATRICES, Executable, Target
+from vkamp.check.blocks import RowAccess
+from vkamp.check.blocks import outside_of_blocks as accesses_outside
+from vkamp.check.blocks import writes_everything as writes_everything
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.reuse import check_reuse
@@ -241,6 +244,11 @@ def with_matrices(program: Executable) -> bool:
     """Whether a program has cooperative matrices, in the IR as it was written."""
     assert isinstance(program.module, ir.Kernel)
     return has_matrices(program.module)
+
+
+def outside_of_blocks(kernel: ir.Kernel, rows: Mapping[str, int]) -> list[RowAccess]:
+    """The accesses of a kernel outside of a thread's rows of its containers; see :mod:`vkamp.check.blocks`."""
+    return list(accesses_outside(kernel, rows))
 
 
 def ir_text(program: Executable) -> str:
