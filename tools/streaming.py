@@ -1,7 +1,7 @@
 """How fast ``vkamp.stream`` is, compared with reading the file and with the bus; and files larger than the memory.
 
     python -m tools.streaming --gib 64 --accelerator nvidia
-    python -m tools.streaming --gib 30 --accelerator llvmpipe@vulkan --block 64      # right, where the memory is smaller
+    python -m tools.streaming --gib 30 --accelerator llvmpipe@vulkan     # where the memory is smaller
 
 The input is a sparse file with random rows in it. Results are compared with numpy's.
 """

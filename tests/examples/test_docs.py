@@ -30,6 +30,7 @@ PAGES = (
     "fourier-transforms.md",
     "linear-algebra.md",
     "reference-accelerator.md",
+    "streaming.md",
     "algorithms.md",
     "matrices.md",
     "subgroups.md",

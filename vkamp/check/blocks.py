@@ -41,9 +41,8 @@ def outside_of_blocks(kernel: ir.Kernel, rows: Mapping[str, int]) -> Iterator[Ro
             written = {id(each) for each in _written(statement)}
             nodes = own_nodes(statement)
             # Their elements are at other indices than those of the container's element that they begin at.
-            through_views = {
-                id(inner) for each in nodes if isinstance(each, (ir.Reinterpreted, ir.ViewElement)) for inner in walk(each)
-            }
+            views = [each for each in nodes if isinstance(each, (ir.Reinterpreted, ir.ViewElement))]
+            through_views = {id(inner) for inner in walk(*views)}
             for each in nodes:
                 if not isinstance(each, ir.BufferElement):
                     continue

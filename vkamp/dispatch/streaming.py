@@ -15,7 +15,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vkamp.dispatch import block_uses, parallel_for_each
 from vkamp.errors import AmpError
@@ -73,7 +72,9 @@ def stream(
     kernel's keyword-only parameters.
 
     AmpError for a kernel that accesses other rows, or whose accesses the compiler cannot follow; for a container that
-    has neither the domain's rows nor a name in ``whole``; for memory that is both written and read with a halo. What ``parallel_for_each`` raises.
+    has neither the domain's rows nor a name in ``whole``; for memory that is both written and read with a halo; what
+    ``parallel_for_each`` raises.
+
     An extension of C++ AMP, whose samples divide large data by hand.
     """
     if not isinstance(kernel, KernelFunction):
@@ -160,8 +161,9 @@ class _Rows:
                 shape = tuple(value.extent) if isinstance(value, Container) else value.shape
                 after = (shape[0] if shape else 0) - cut.shape[0]
                 if after not in (0, cut.halo):
+                    has, wanted = after + cut.shape[0], cut.shape[0]
                     raise AmpError(
-                        f"`{name}` of {kernel.__name__} has {after + cut.shape[0]} rows, and the domain {cut.shape[0]}: "
+                        f"`{name}` of {kernel.__name__} has {has} rows, and the domain {wanted}: "
                         f"pass whole=[{name!r}] to have all of it on the device, or halo= for rows after the thread's"
                     )
                 found[name] = cls(name, value, shape, element_dtype(value.dtype), after)
@@ -198,9 +200,7 @@ class _Block:
 
     def __init__(self, rows: dict[str, _Rows], step: int, location: Location) -> None:
         self.arrays = {
-            name: array_view(
-                array(extent((step + each.after, *each.shape[1:])), each.dtype, accelerator_view=location)
-            )
+            name: array_view(array(extent((step + each.after, *each.shape[1:])), each.dtype, accelerator_view=location))
             for name, each in rows.items()
         }
 
@@ -247,8 +247,8 @@ class _Streaming:
         for name, is_write, span in outside:
             if name not in self.rows:
                 raise AmpError(
-                    f"{self.kernel.__name__} accesses `{name}`, which is not cut into blocks, at {span} by the thread's "
-                    f"row in its block: add the block's first row, the parameter that start= names"
+                    f"{self.kernel.__name__} accesses `{name}`, which is not cut into blocks, at {span} by the "
+                    "thread's row in its block: add the block's first row, the parameter that start= names"
                 )
             does, after = "writes" if is_write else "reads", self.rows[name].after
             allowed = "its own row" if is_write or not after else f"its own row and the {after} after it"
@@ -273,7 +273,7 @@ class _Streaming:
         """The arguments of the launch of a block."""
         first, rows = self._place(number)
         block = self.blocks[number % len(self.blocks)]
-        found = []
+        found: list[Any] = []
         for name, value in self.values.items():
             if name == self.start:
                 found.append(np.int32(first))

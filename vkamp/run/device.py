@@ -139,7 +139,8 @@ class BaseDevice(ABC, Generic[S]):
         if nbytes > largest:
             raise OutOfMemoryError(
                 f"{readable(nbytes)} ({nbytes} bytes) in one allocation is more than {self.info.name} "
-                f"supports: {readable(largest)} ({largest} bytes)"
+                f"supports: {readable(largest)} ({largest} bytes). Larger data run by blocks: "
+                "amp.stream(kernel, domain, views)"
             )
         size = size_class(nbytes, largest)
         self.collect()
