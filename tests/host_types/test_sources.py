@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import vkamp as amp
 from vkamp import array_view
@@ -138,12 +139,36 @@ def test_what_has_only_copies() -> None:
         array_view(source)
     view = array_view(source, readonly=True)
     assert view.readonly and [*view] == RAW.tolist()
-    pictures = pytest.importorskip("PIL.Image")
-    picture = pictures.fromarray(np.arange(6, dtype=np.uint8).reshape(2, 3))
+    picture = Image.new("1", (3, 2))  # bits, which have other values in memory
     with pytest.raises(TypeError, match="Image provides a copy of its elements"):
         array_view(picture)
-    assert array_view(picture, readonly=True).extent == (2, 3)
-    assert np.asarray(amp.array(picture)).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "CMYK", "F", "I", "P", "YCbCr"])
+def test_images_of_pillow(mode: str) -> None:
+    """Images give views of their pixels' memory, which are not copied."""
+    picture = Image.new(mode, (5, 7))
+    channels = len(picture.getbands())
+    view = array_view(picture)
+    assert view.readonly and tuple(view.extent) == ((7, 5, channels) if channels > 1 else (7, 5))
+    values = [(9 + x * y + 3) % 200 for y in range(7) for x in range(5)]
+    for number, value in enumerate(values):
+        picture.putpixel((number % 5, number // 5), (value,) * channels if channels > 1 else value)
+    seen, expected = np.asarray(view), np.asarray(picture)
+    assert seen.dtype == expected.dtype
+    np.testing.assert_array_equal(seen, expected)
+    raw = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    assert np.shares_memory(np.asarray(array_view(Image.fromarray(raw))), raw)
+    del picture
+    np.testing.assert_array_equal(np.asarray(view), expected)
+
+
+def test_images_that_pillow_copies() -> None:
+    picture = Image.new("RGB", (3000, 2000), (1, 2, 3))  # in several blocks of memory
+    with pytest.raises(TypeError, match="Image provides a copy of its elements"):
+        array_view(picture)
+    assert array_view(picture, readonly=True)[1999, 2999, 2] == 3
+    assert np.asarray(amp.array(Image.new("LA", (3, 2), (4, 5)))).tolist() == [[[4, 5]] * 3] * 2
 
 
 def test_columns_of_pandas(accelerator_view: amp.accelerator_view) -> None:

@@ -1,7 +1,7 @@
 """Memory of other libraries as ndarrays, through the protocols that they support, without a copy or with an error.
 
 The buffer protocol (bytes, bytearray, array.array, memoryview, ctypes, mmap), numpy's array interface and ``__array__``
-(pandas, pyarrow, PyTorch's tensors in host memory), DLPack.
+(pandas, pyarrow, PyTorch's tensors in host memory), Arrow's C data interface (images of Pillow), DLPack.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.lang.arrow import image_memory, is_image
 from vkamp.lang.dlpack import import_memory
 
 _COPY = "write np.array(...) of it and keep the result"
@@ -61,6 +62,10 @@ def _shared(source: Any) -> NDArray[Any] | None:
             return np.asarray(view)
         except ValueError as error:
             raise TypeError(f"{type(source).__name__} has an element type that numpy lacks: {error}") from None
+    if is_image(source):
+        found = image_memory(source)
+        if found is not None:
+            return found
     if hasattr(source, "__array_interface__") or hasattr(source, "__array__"):
         found = _by_array(source)
         if found is not None:
