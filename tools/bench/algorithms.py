@@ -21,6 +21,13 @@ def _lengths(a: Any) -> Any:
     return np.diff(np.append(begins, a.size))
 
 
+def _scan_of_runs(keys: Any, a: Any) -> Any:
+    upto = np.cumsum(a, dtype=np.int32)
+    lengths = _lengths(keys)
+    begins = np.cumsum(lengths) - lengths
+    return upto - np.repeat(upto[begins] - a[begins], lengths)
+
+
 def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
     count = 1 << (22 if accelerator.is_emulated else 28)
     random = np.random.default_rng(1)
@@ -65,6 +72,12 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
     yield Program(
         "sum of runs of 5", (runs, floats), lambda a, b: alg.reduce_by_key(a, b)[1],
         lambda a, b: np.add.reduceat(b, np.flatnonzero(np.concatenate([[True], a[1:] != a[:-1]]))),
+    )  # fmt: skip
+    yield Program("scan of runs of 5", (runs, small), alg.scan_by_key, _scan_of_runs)
+    flags = (np.arange(count) % 5 == 0).astype(np.uint8)
+    yield Program(
+        "scan of segments of 5", (small, flags), alg.segmented_scan,
+        lambda a, b: _scan_of_runs(np.cumsum(b, dtype=np.int32), a),
     )  # fmt: skip
     yield Program(
         "transpose", (rows,), alg.transpose, lambda a: np.ascontiguousarray(a.T), lambda a: a.T.contiguous(),

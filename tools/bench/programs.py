@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from tools.bench.heating import heater
 from tools.bench.measure import Measurement, Options, alternately, check
 
 #: Calls of one measurement on a GPU, so that waiting does not count.
 _CALLS = 10
 #: After so many seconds a row has no further runs.
 _SECONDS = 2.0
+_Heat = Callable[[], None] | None
 #: The name of the speed relative to each peer in the notes.
 _NAMES = {", numpy": "", ", PyTorch": "_over_torch", ", textbook": "_over_textbook"}
 
@@ -60,19 +62,20 @@ def measure_programs(
         torch = None
         if "nvidia" in accelerator.description.lower() and importlib.util.find_spec("torch"):
             torch = importlib.import_module("torch")
-        for program in programs(accelerator, torch):
-            yield from _rows(group, program, accelerator, path, torch, options.runs)
+        with heater(path) as heat:
+            for program in programs(accelerator, torch):
+                yield from _rows(group, program, accelerator, path, torch, options.runs, heat)
 
 
 def _rows(
-    group: str, program: Program, accelerator: amp.accelerator, path: str, torch: Any, runs: int
+    group: str, program: Program, accelerator: amp.accelerator, path: str, torch: Any, runs: int, heat: _Heat
 ) -> Iterator[Measurement]:
     view, calls = accelerator.default_view, 1 if accelerator.is_emulated else _CALLS
     data = [amp.array(raw, accelerator_view=view) for raw in program.data]
     started = time.perf_counter()
     expected = program.of_numpy(*program.data)
     of_numpy = time.perf_counter() - started
-    works = {"": _timed(program.ours, data, view.wait, calls)}
+    works = {"": _timed(program.ours, data, view.wait, calls, heat)}
     if of_numpy < _SECONDS:
         works[", numpy"] = _timed(program.of_numpy, program.data, None, 1)
     if program.textbook is not None and accelerator.is_emulated:
@@ -83,13 +86,13 @@ def _rows(
             check(program.agrees(found, expected), f"{program.name} on {accelerator.description}")
     if torch is not None and program.of_torch is not None:
         tensors = [torch.from_numpy(raw).cuda() for raw in program.data]
-        works[", PyTorch"] = _timed(program.of_torch, tensors, torch.cuda.synchronize, calls)
+        works[", PyTorch"] = _timed(program.of_torch, tensors, torch.cuda.synchronize, calls, heat)
     times: dict[str, tuple[float, ...]] = {", numpy": (of_numpy,)}
     times |= dict(zip(works, alternately(runs, *works.values(), seconds=_SECONDS), strict=True))
     # The least: other work on a shared machine only adds.
     own = min(times[""])
     notes = {f"speed_up{_NAMES[peer]}": round(min(values) / own, 2) for peer, values in times.items() if peer} | _costs(
-        program, view, data
+        program, view, data, heat
     )
     size = program.data[0].size
     for peer in ("", ", numpy", ", textbook", ", PyTorch"):
@@ -97,10 +100,12 @@ def _rows(
             yield Measurement(group, f"{program.name}, {size:,}{peer}", times[peer], path, notes={} if peer else notes)
 
 
-def _costs(program: Program, view: amp.accelerator_view, data: Any) -> dict[str, Any]:
+def _costs(program: Program, view: amp.accelerator_view, data: Any, heat: _Heat) -> dict[str, Any]:
     """The device time of a call, and the host time of a call on few elements."""
     device = []
     for _ in range(3):
+        if heat is not None:
+            heat()
         with amp.profile() as profile:
             kept = program.ours(*data)
         device.append(sum(launch.seconds for launch in profile.launches))
@@ -115,10 +120,14 @@ def _costs(program: Program, view: amp.accelerator_view, data: Any) -> dict[str,
     }
 
 
-def _timed(function: Callable[..., Any], data: Any, wait: Callable[[], Any] | None, calls: int) -> Callable[[], float]:
-    """The seconds of one of a few calls."""
+def _timed(
+    function: Callable[..., Any], data: Any, wait: Callable[[], Any] | None, calls: int, heat: _Heat = None
+) -> Callable[[], float]:
+    """The seconds of one of a few calls; before, the device's clocks go up."""
 
     def run() -> float:
+        if heat is not None:
+            heat()
         started = time.perf_counter()
         for _ in range(calls):
             kept = function(*data)

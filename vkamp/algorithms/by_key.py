@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import element, in_a_row, output, outputs, place, value
+from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import element, output, outputs, place, value
 from vkamp.algorithms._operators import Heads, closed, identity_of
-from vkamp.algorithms.by_key_tiles import can_reduce, reduce_by_key_into, scan_by_key_into
+from vkamp.algorithms.by_key_forms import reduce_runs_into, scan_runs_into
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.segments import After, Exclusive, Tails, first_of, scan_pairs
@@ -47,9 +47,7 @@ def scan_by_key(
     if init is None and not inclusive:
         init = identity_of(op, dtype)
     result = output(out, source.extent, dtype, view, source, names, in_place=True)
-    if out is None and _choose.form_of(view) == "tiles" and can_reduce(names, dtype):
-        with in_a_row(result, view) as row:
-            scan_by_key_into(view, names, source, row, eq, op, dtype, inclusive=inclusive, init=init)
+    if scan_runs_into(view, names, source, result, eq, op, dtype, inclusive=inclusive, init=init):
         return result
     heads = Heads(names, eq)
     found = lazy.Elements(scan_pairs(view, source, heads, op, dtype))
@@ -84,13 +82,14 @@ def reduce_by_key(
     view = place(accelerator_view, source, names, for_keys, for_values)
     computed, op = closed(source, op)
     dtype = element(computed)
-    if _choose.form_of(view) == "tiles" and can_reduce(names, dtype):
-        keys_out = target_of(for_keys, names, lazy.dtype_of(names), view, source)
-        values_out = target_of(for_values, source, dtype, view, names)
-        if can_reduce(lazy.Elements(keys_out), values_out.dtype):
-            count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-            reduce_by_key_into(view, names, source, keys_out, values_out, count, eq, op, dtype)
-            return counted(keys_out, device_scalar(count)), counted(values_out, device_scalar(count))
+    keys_out = target_of(for_keys, names, lazy.dtype_of(names), view, source)
+    values_out = target_of(for_values, source, dtype, view, names)
+    count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
+    if reduce_runs_into(
+        view, names, source, keys_out, values_out, count, eq, op, dtype,
+        own_keys=for_keys is None, own_values=for_values is None,
+    ):  # fmt: skip
+        return counted(keys_out, device_scalar(count)), counted(values_out, device_scalar(count))
     heads = Heads(names, eq)
     found = scan_pairs(view, source, heads, op, dtype)
     tails = lazy.At(Tails(source.extent[0]), heads)

@@ -92,11 +92,14 @@ def _scan_tile(
     heads = amp.private(rows, kind)
     sums = amp.private(4 * rows, kind)
     own = init.copy()
+    # All loads first: the scans would keep each from starting before the last one has arrived.
     for k in amp.static_range(rows):
-        a, b, c, d = _row(source, n, quad + k * size, full=full)
-        b = op(a, b)
-        c = op(b, c)
-        d = op(c, d)
+        sums[4 * k], sums[4 * k + 1], sums[4 * k + 2], sums[4 * k + 3] = _row(source, n, quad + k * size, full=full)
+    for k in amp.static_range(rows):
+        a = sums[4 * k].copy()
+        b = op(a, sums[4 * k + 1])
+        c = op(b, sums[4 * k + 2])
+        d = op(c, sums[4 * k + 3])
         upto = amp.subgroup.inclusive_scan(d, op)
         head = amp.subgroup.shuffle_up(upto, 1)
         last = amp.subgroup.broadcast(upto, size - 1)
@@ -106,7 +109,6 @@ def _scan_tile(
         else:
             own = last.copy()
         heads[k] = head
-        sums[4 * k] = a
         sums[4 * k + 1] = b
         sums[4 * k + 2] = c
         sums[4 * k + 3] = d

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import functional, lazy
+from vkamp.algorithms import _choose, functional, lazy, search_tiles
 from vkamp.algorithms._arguments import computed_type, output, place, value
 from vkamp.algorithms._operators import NOWHERE, Flag, Is, Pairs, Places, Swapped, like, sorts_before
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
@@ -223,8 +223,11 @@ def searchsorted(
         queries = lazy.of(values).flat()
     view = place(accelerator_view, source, queries, out)
     result = output(out, queries.extent, np.dtype(np.int32), view, source, queries)
-    n = source.extent[0]
-    amp.parallel_for_each(view, queries.extent, _search, source, queries, result, n, less, right=side == "right")
+    n, right = source.extent[0], side == "right"
+    if _choose.form_of(view) == "tiles" and not is_number and search_tiles.can_stage(lazy.computed_type(source)):
+        search_tiles.search_into(view, source, queries, result, less, right=right)
+    else:
+        amp.parallel_for_each(view, queries.extent, _search, source, queries, result, n, less, right=right)
     return device_scalar(result) if is_number else result
 
 

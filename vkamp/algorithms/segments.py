@@ -18,6 +18,7 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import element, output, place, value
 from vkamp.algorithms._operators import Flag, closed, identity_of
+from vkamp.algorithms.by_key_forms import continues, scan_runs_into
 from vkamp.algorithms.lazy import dtype_of, pair_of
 from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
 from vkamp.algorithms.scan import scan_any, scan_into
@@ -74,6 +75,14 @@ def scan_pairs(view: amp.accelerator_view, source: lazy.Lazy, heads: lazy.Lazy, 
     pairs = amp.array(source.extent, pair, accelerator_view=view)
     scan_into(view, lazy.zip(source, heads), pairs, Restarting(op, pair), inclusive=True)
     return pairs
+
+
+def _scanned(view: amp.accelerator_view, source: lazy.Lazy, heads: lazy.Lazy, op: Any, dtype: Any) -> lazy.Lazy:
+    """The inclusive scan of each segment."""
+    upto = amp.array(source.extent, dtype, accelerator_view=view)
+    if scan_runs_into(view, heads, source, upto, continues, op, dtype, inclusive=True, init=None):
+        return lazy.Elements(upto)
+    return lazy.map(first_of, lazy.Elements(scan_pairs(view, source, heads, op, dtype)))
 
 
 @amp.func
@@ -139,6 +148,8 @@ def segmented_scan(
         scan_any(view, source, lines, result, op, inclusive=inclusive, init=init)
         return result
     assert parts.heads is not None
+    if scan_runs_into(view, parts.heads, source, result, continues, op, dtype, inclusive=inclusive, init=init):
+        return result
     found = lazy.Elements(scan_pairs(view, source, parts.heads, op, dtype))
     if not inclusive:
         store(view, lazy.At(Exclusive(parts.heads, value(init, dtype), op), found), result)
@@ -163,12 +174,12 @@ class Tails:
 
 
 @amp.kernel
-def _of_segments(idx, pairs, offsets, out, init, op, *, has_init: amp.constant):
+def _of_segments(idx, upto, offsets, out, init, op, *, has_init: amp.constant):
     begin = offsets.value(idx[0])
     end = offsets.value(idx[0] + 1)
     total = init.copy()
     if end > begin:
-        total = pairs[end - 1].first.copy()
+        total = upto.value(end - 1).copy()
         if has_init:
             total = op(init, total)
     out[idx] = total
@@ -202,17 +213,16 @@ def segmented_reduce(
         return result
     if parts.offsets is None:
         assert parts.heads is not None
-        pairs = scan_pairs(view, source, parts.heads, op, dtype)
-        results = lazy.map(first_of, lazy.Elements(pairs))
+        results = _scanned(view, source, parts.heads, op, dtype)
         if init is not None:
             results = lazy.map(After(value(init, dtype), op), results)
         return selected(lazy.At(Tails(n), parts.heads), results, out, view)
     result = output(out, parts.offsets.extent[0] - 1, dtype, view, source, parts.offsets)
     assert parts.heads is not None
-    pairs = scan_pairs(view, source, parts.heads, op, dtype)
+    upto = _scanned(view, source, parts.heads, op, dtype)
     start = value(_empty(op, dtype) if init is None else init, dtype)
     amp.parallel_for_each(
-        view, result.extent, _of_segments, pairs, parts.offsets, result, start, op, has_init=init is not None
+        view, result.extent, _of_segments, upto, parts.offsets, result, start, op, has_init=init is not None
     )  # fmt: skip
     return result
 

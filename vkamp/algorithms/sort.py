@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import lazy, merge_sort, radix_sort
+from vkamp.algorithms import _choose, lazy, merge_sort, radix_sort, topk_tiles
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place
-from vkamp.algorithms._digits import bits_of, digits_of, words_in
+from vkamp.algorithms._digits import bits_of, digits_of, words_in, words_of
 from vkamp.algorithms.transform import store
 
 Bits = tuple[int, int]
@@ -68,6 +68,25 @@ def _sorted_keys(
     return result, values
 
 
+def _merge_sorted(
+    view: amp.accelerator_view, source: lazy.Lazy, less: Any, descending: bool, out: Any, value: lazy.Lazy | None = None
+) -> tuple[Any, ...] | None:
+    """The elements by a comparison, moved by the sort itself, and a value of each; None where it sorts positions."""
+    sources = [source] if value is None else [source, value]
+    if not all(isinstance(each, lazy.Elements) and _moves_in_kernels(dtype_of(each)) for each in sources):
+        return None
+    result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+    values = None if value is None else output(None, value.extent, dtype_of(value), view)
+    merge_sort.sort_pairs(view, source, value, merge_sort.comparison(less, descending), result, values)
+    return (result,) if value is None else (result, values)
+
+
+def _moves_in_kernels(dtype: np.dtype[Any]) -> bool:
+    """Whether kernels keep elements of a type bit for bit, and a tile has room for several for each thread."""
+    is_number = dtype.names is None and dtype.kind in "iu" and dtype.itemsize in (4, 8)
+    return is_number or dtype in (np.dtype(np.float32), np.dtype(np.float64))
+
+
 def _row(a: Any) -> lazy.Lazy:
     source = lazy.of(a)
     if source.extent.rank != 1:
@@ -111,6 +130,10 @@ def sort(
         found = _sorted_keys(view, source, descending, bits, out)
         if found is not None:
             return found[0]
+    if less is not None and key is None and bits is None:
+        found = _merge_sorted(view, source, less, descending, out)
+        if found is not None:
+            return found[0]
     return taken(view, source, order_of(view, source, descending, less, key, bits), out)
 
 
@@ -132,8 +155,26 @@ def sort_by_key(
         found = _sorted_keys(view, sources[0], descending, bits, None, sources[1])
         if found is not None:
             return found
+    if less is not None and bits is None and len(sources) == 2:
+        found = _merge_sorted(view, sources[0], less, descending, None, sources[1])
+        if found is not None:
+            return found
     order = order_of(view, sources[0], descending, less, None, bits)
     return tuple(taken(view, each, order, None) for each in sources)
+
+
+def _places_of_best(view: amp.accelerator_view, source: lazy.Lazy, k: int, largest: bool) -> Any:
+    """The positions of the ``k`` first elements in their order."""
+    is_short = _choose.form_of(view) == "tiles" and k <= topk_tiles.MOST
+    if is_short and dtype_of(source).names is None and dtype_of(source).itemsize <= 4:
+        [(words, _)] = words_of(source)
+        return topk_tiles.places_of_best(view, words if largest else lazy.map(_inverted, words), k)
+    return amp.array_view(order_of(view, source, largest, None, None))[:k]
+
+
+@amp.func
+def _inverted(word: Any) -> Any:
+    return ~word
 
 
 def topk(
@@ -147,7 +188,7 @@ def topk(
     if not 1 <= k <= source.extent[0]:
         raise ValueError(f"the {k} largest of {source.extent[0]} elements")
     view = place(accelerator_view, source)
-    order = amp.array_view(order_of(view, source, largest, None, None))[:k]
+    order = _places_of_best(view, source, k, largest)
     found = amp.array(amp.extent(k), dtype_of(source), accelerator_view=view)
     values, target = in_words(source, found)
     store(view, lazy.take(values, order), target)

@@ -25,7 +25,7 @@ from vkamp.tile._threads import rank_of
 #: What a status word holds: nothing, the tile's total, or the total of all tiles up to it.
 _TOTAL, _PREFIX = np.uint32(1 << 30), np.uint32(2 << 30)
 #: Looks at a tile that has published nothing, before its total is computed here.
-_LOOKS = 4
+_LOOKS = 64
 
 
 @amp.func

@@ -1,0 +1,218 @@
+"""The few largest elements on GPUs, in one pass over the input and a few over what it leaves.
+
+Each tile goes through a block in steps, and collects the elements that are better than the worst of the best ones so
+far.  When its memory is full it keeps the best ones, which a radix select finds, eight bits at a time (T. Alabi et al.,
+*Fast k-selection Algorithms for Graphics Processing Units*, 2012).  The best ones of all blocks are the next input.
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp import tile
+from vkamp.algorithms import _choose, functional, lazy
+
+#: The most elements that tiles have room for.
+MOST = 1024
+#: Threads of a tile: one for each value of eight bits; and elements of each in a step.
+TILE, ITEMS = 256, 8
+_STEP = TILE * ITEMS
+#: Tiles of the first launch, and steps of a tile at least.
+_TILES, _LEAST_STEPS = 1024, 2
+
+
+@amp.func
+def _is_better(word: Any, back: Any, least: Any) -> Any:
+    """Whether an element is one of the best so far; ``back`` is larger for one further in front."""
+    return word > least[0] or (word == least[0] and back >= least[1])
+
+
+@amp.func
+def _find_least(t_idx: Any, words: Any, backs: Any, fill: Any, many: Any, least: Any) -> None:
+    """Finds a bound of two words that exactly ``many`` of the first ``fill`` elements reach."""
+    rank = t_idx.local[0]
+    counts = amp.tile_static(TILE, amp.int32)
+    #: The digit, how many more elements are needed, and whether all elements with the digit are.
+    found = amp.tile_static(3, amp.int32)
+    high = amp.uint32(0)
+    low = amp.uint32(0)
+    needed = amp.int32(many)
+    digits = 0
+    while digits < 8:
+        shift = amp.uint32(24 - 8 * (digits & 3))
+        # The bits above the digit, which are known.
+        mask = amp.uint32(0)
+        if digits & 3 != 0:
+            mask = amp.uint32(0xFFFFFFFF) << (shift + 8)
+        counts[rank] = 0
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        for p in range(rank, fill, TILE):
+            if digits < 4:
+                if words[p] & mask == high:
+                    amp.atomic_fetch_add(counts[amp.int32((words[p] >> shift) & 255)], 1)
+            elif words[p] == high and backs[p] & mask == low:
+                amp.atomic_fetch_add(counts[amp.int32((backs[p] >> shift) & 255)], 1)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        own = counts[TILE - 1 - rank]
+        upto, _, _ = tile.scan_of(t_idx, own, functional.plus, TILE)
+        if upto - own < needed and needed <= upto:
+            found[0] = TILE - 1 - rank
+            found[1] = needed - (upto - own)
+            found[2] = own
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        if digits < 4:
+            high |= amp.uint32(found[0]) << shift
+        else:
+            low |= amp.uint32(found[0]) << shift
+        needed = found[1]
+        digits = 8 if found[1] == found[2] else digits + 1
+    if rank == 0:
+        least[0] = high
+        least[1] = low
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+
+
+@amp.func
+def _keep_best(t_idx: Any, words: Any, backs: Any, fill: Any, least: Any, *, room: amp.constant) -> None:
+    """Moves the elements that reach a bound to the front."""
+    rank = t_idx.local[0]
+    each = room // TILE
+    own = amp.private(each, amp.uint32)
+    own_backs = amp.private(each, amp.uint32)
+    count = amp.tile_static(1, amp.int32)
+    many = 0
+    for k in amp.static_range(each):
+        p = min(rank + k * TILE, fill - 1)
+        own[k] = words[p]
+        own_backs[k] = backs[p]
+    if rank == 0:
+        count[0] = 0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for k in amp.static_range(each):
+        if rank + k * TILE < fill and _is_better(own[k], own_backs[k], least):
+            many += 1
+    if many > 0:
+        at = amp.atomic_fetch_add(count[0], many)
+        for k in amp.static_range(each):
+            if rank + k * TILE < fill and _is_better(own[k], own_backs[k], least):
+                words[at] = own[k]
+                backs[at] = own_backs[k]
+                at += 1
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+
+
+@amp.func
+def _load(source: Any, start: Any, end: Any, rank: Any, own: Any) -> None:
+    """A thread's words of a step; behind the end any of them."""
+    for j in amp.static_range(ITEMS // 4):
+        first = start + (j * TILE + rank) * 4
+        if first + 4 <= end:
+            own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3] = source.four(first // 4)
+        else:
+            for k in amp.static_range(4):
+                own[4 * j + k] = source.value(min(first + k, end - 1))
+
+
+@amp.func
+def _store(
+    t_idx: Any, words: Any, backs: Any, stored: Any, many: Any, out: Any, out_places: Any, *, is_last: amp.constant
+) -> None:  # fmt: skip
+    """Stores the best elements of a tile; the last one's in their order."""
+    for p in range(t_idx.local[0], stored, TILE):
+        at = t_idx.tile[0] * many + p
+        if is_last:
+            at = 0
+            word = words[p]
+            back = backs[p]
+            for q in range(stored):
+                is_first = words[q] > word or (words[q] == word and backs[q] > back)
+                at += 1 if is_first else 0
+        else:
+            out[at] = words[p]
+        out_places[at] = amp.int32(~backs[p])
+
+
+@amp.kernel
+def best_of_blocks(
+    t_idx, source, places, out, out_places, n, length, many, *, room: amp.constant, is_last: amp.constant,
+):  # fmt: skip
+    """The ``many`` largest words of a block, and their places; with ``is_last`` in their order.
+
+    ``room``: the elements that a tile has memory for, ``many`` and those of a step or more.
+    """
+    rank = t_idx.local[0]
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    words = amp.tile_static(room, amp.uint32)
+    backs = amp.tile_static(room, amp.uint32)
+    fill = amp.tile_static(1, amp.int32)
+    least = amp.tile_static(2, amp.uint32)
+    own = amp.private(ITEMS, amp.uint32)
+    if rank < 2:
+        least[rank] = 0
+    if rank == 0:
+        fill[0] = 0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    ahead = amp.private(ITEMS, amp.uint32)
+    _load(source, begin, end, rank, ahead)
+    for start in range(begin, end, _STEP):
+        for j in amp.static_range(ITEMS):
+            own[j] = ahead[j]
+        if start + _STEP < end:
+            # Under way while the tile waits at barriers.
+            _load(source, start + _STEP, end, rank, ahead)
+        found = 0
+        for j in amp.static_range(ITEMS):
+            # A word that is equal to the bound's may be of an element further in front.
+            if start + (j // 4 * TILE + rank) * 4 + j % 4 < end and own[j] >= least[0]:
+                found += 1
+        if found > 0:
+            at = amp.atomic_fetch_add(fill[0], found)
+            for j in amp.static_range(ITEMS):
+                i = start + (j // 4 * TILE + rank) * 4 + j % 4
+                if i < end and own[j] >= least[0]:
+                    words[at] = own[j]
+                    backs[at] = ~amp.uint32(places.value(i))
+                    at += 1
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        filled = fill[0]
+        is_full = filled > room - _STEP or (start + _STEP >= end and filled > many)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        if is_full:
+            _find_least(t_idx, words, backs, filled, many, least)
+            _keep_best(t_idx, words, backs, filled, least, room=room)
+            if rank == 0:
+                fill[0] = many
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+    _store(t_idx, words, backs, min(many, end - begin), many, out, out_places, is_last=is_last)
+
+
+def places_of_best(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any:
+    """The places of the ``k`` largest of the words (uint32), in their order; of equal ones the first."""
+    at = amp.array(amp.extent(k), np.int32, accelerator_view=view)
+    # More than are kept, so that a tile seldom looks for the best ones.
+    room = _STEP + (1024 if k <= 512 else 1536)
+    n, places = words.extent[0], lazy.arange(words.extent[0])
+    tiles = _TILES
+    while True:
+        split = _choose.blocks(n, max(_LEAST_STEPS, math.ceil(2 * k / _STEP)) * _STEP, tiles)
+        is_last = split.pieces == 1
+        # Each block but the last one has more than `k` elements.
+        count = k if is_last else (split.pieces - 1) * k + min(k, n - (split.pieces - 1) * split.length)
+        out = at if is_last else amp.array(amp.extent(count), np.int32, accelerator_view=view)
+        found = out if is_last else amp.array(amp.extent(count), np.uint32, accelerator_view=view)
+        amp.parallel_for_each(
+            view, amp.extent(split.pieces * TILE).tile(TILE), best_of_blocks, words.flat(), places, found, out, n,
+            split.length, k, room=room, is_last=is_last,
+        )  # fmt: skip
+        if is_last:
+            return at
+        n, words, places = count, lazy.Elements(found), lazy.Elements(out)
+        tiles = max(split.pieces // 8, 1)
