@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +140,17 @@ def test_kernels_are_compiled_once(client: Any) -> None:
     for _ in range(2):
         y = vd.map_blocks(quadrupled, x, dtype="f4")
         assert np.array_equal(y.compute(), 4 * np.arange(40, dtype=np.float32))
-    made = client.run(_launched, "quadrupled")
-    assert list(made.values()) == [1, 1]
+    assert list(client.run(_launched, "quadrupled").values()) == [1, 1]
+    # A new process in place of a worker's finds on disk what that one compiled.
+    (address, *_) = client.scheduler_info(n_workers=-1)["workers"]
+    name = client.scheduler_info(n_workers=-1)["workers"][address]["name"]
+    client.restart_workers([address], timeout=120)
+    client.wait_for_workers(2, timeout=120)
+    with dask.annotate(resources={name: 1}):
+        again = vd.map_blocks(quadrupled, da.from_array(np.ones(2, np.float32), chunks=2), dtype="f4")
+        assert np.array_equal(again.compute(optimize_graph=False), [4, 4])
+    loaded = client.submit(lambda: "vkamp.pipeline.compiler" in sys.modules, resources={name: 1}, pure=False)
+    assert loaded.result() is False
 
 
 def _launched(name: str) -> int:
@@ -159,6 +169,24 @@ def test_small_tasks_leave_nothing(client: Any) -> None:
         early = before[worker]
         assert (held["arrays"], held["device_memory"]) <= (early["arrays"], early["device_memory"])
         assert held["kernels"] == early["kernels"]
+
+
+def test_the_command_dask_worker(client: Any, tmp_path: Path) -> None:
+    options = ["--preload", "vkamp.dask", "--accelerator", "llvmpipe@vulkan", "--device-memory-limit", "1 MB"]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address, "--name", "by hand"]
+    plain = ["--no-nanny", "--no-dashboard", "--nthreads", "1", "--local-directory", str(tmp_path)]
+    with (tmp_path / "log").open("w") as log, subprocess.Popen([*command, *plain, *options], stderr=log) as worker:
+        try:
+            client.wait_for_workers(3, timeout=120)
+            (info,) = (each for each in client.run(vd.worker_info).values() if each["device_memory_limit"] == 1_000_000)
+            assert info["accelerator"] == descriptions()[1]
+            made = client.submit(amp.array, np.arange(3, dtype=np.float32), workers=["by hand"])
+            assert np.asarray(made.result()).tolist() == [0, 1, 2]
+        finally:
+            worker.terminate()
+            worker.wait(60)
+    while len(client.scheduler_info(n_workers=-1)["workers"]) > 2:
+        time.sleep(0.05)
 
 
 def test_a_worker_is_killed_in_the_middle(client: Any) -> None:

@@ -14,6 +14,7 @@ import io
 import linecache
 import os
 import pickle
+import re
 import sys
 import threading
 import weakref
@@ -115,7 +116,7 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
             if _goes_by_name(obj):
                 return obj.__qualname__
             state = (obj.function, obj.options) if isinstance(obj, KernelFunction) else obj.state()
-            return _new, (type(obj),), state, None, None, _restore
+            return _new, (type(obj),), (*state, _names_of_annotations(obj.function)), None, None, _restore
         if isinstance(obj, CodeType):
             return _reduce_code(obj)
         return super().reducer_override(obj)
@@ -125,12 +126,22 @@ def _new(kind: Any) -> Any:
     return kind.__new__(kind)
 
 
-def _restore(made: Any, state: tuple[Any, Any]) -> None:
+def _restore(made: Any, state: tuple[Any, Any, dict[str, Any]]) -> None:
+    what, options, names = state
+    function = what if isinstance(made, KernelFunction) else what[0][0]
+    for name, value in names.items():
+        function.__globals__.setdefault(name, value)
     if isinstance(made, KernelFunction):
-        function, options = state
         KernelFunction.__init__(made, function, **options)
     else:
-        made.restore(*state)
+        made.restore(what, options)
+
+
+def _names_of_annotations(function: FunctionType) -> dict[str, Any]:
+    """The globals that annotations use which are texts: cloudpickle sends only those that the code uses."""
+    texts = [each for each in function.__annotations__.values() if isinstance(each, str)]
+    words = {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
+    return {word: function.__globals__[word] for word in sorted(words) if word in function.__globals__}
 
 
 def token_of(kernel: Any) -> tuple[Any, ...]:
