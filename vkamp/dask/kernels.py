@@ -137,7 +137,7 @@ def _restore(made: Any, state: tuple[Any, Any, dict[str, Any]]) -> None:
         made.restore(what, options)
 
 
-def _names_of_annotations(function: FunctionType) -> dict[str, Any]:
+def _names_of_annotations(function: Any) -> dict[str, Any]:
     """The globals that annotations use which are texts: cloudpickle sends only those that the code uses."""
     texts = [each for each in function.__annotations__.values() if isinstance(each, str)]
     words = {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
