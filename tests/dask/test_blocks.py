@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from dask.base import tokenize
 from dask.sizeof import sizeof
-from distributed.protocol import deserialize, serialize
+from distributed.protocol import deserialize, deserialize_bytes, serialize, serialize_bytelist
 
 import vkamp as amp
 import vkamp.dask as vd
@@ -232,6 +232,16 @@ def test_the_least_recently_used_result_leaves_the_device(buffer: spilling.Devic
     assert sorted(buffer) == ["c", "text"] and buffer.device_memory == 400
     assert buffer.spill(1) == 400 and buffer.spill() == 0 and vd.worker_info()["device_memory"] == 0
     assert np.asarray(buffer["c"])[0] == 3
+
+
+def test_what_left_the_device_can_be_written_to_disk(buffer: spilling.DeviceBuffer) -> None:
+    """As Dask writes it where main memory is full, too."""
+    buffer["a"] = {"values": _array(4), "name": "a"}
+    buffer.spill()
+    written = b"".join(bytes(frame) for frame in serialize_bytelist(buffer.host["a"], on_error="raise"))
+    assert len(written) < 2000
+    buffer.host["a"] = deserialize_bytes(written)
+    assert np.asarray(buffer["a"]["values"])[0] == 4 and buffer["a"]["name"] == "a"
 
 
 def test_a_result_larger_than_the_budget_goes_to_the_host(buffer: spilling.DeviceBuffer) -> None:

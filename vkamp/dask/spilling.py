@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, TypeVar
 
@@ -52,6 +53,8 @@ class DeviceBuffer(MutableMapping[Any, Any]):
     def __init__(self, budget: int, host: MutableMapping[Any, Any]) -> None:
         self.budget = budget
         self.host = host
+        # Tasks spill in other threads than Dask's.
+        self.lock = threading.RLock()
         self.device = zict.LRU(budget, {}, on_evict=[self._evicted], weight=lambda _, value: device_bytes(value))
         #: The results that went to host memory so far, and their bytes on the device.
         self.spills = 0
@@ -63,24 +66,27 @@ class DeviceBuffer(MutableMapping[Any, Any]):
         self.spilled_bytes += device_bytes(value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.pop(key, None)
-        if device_bytes(value):
-            self.device[key] = value
-        else:
-            self.host[key] = value
+        with self.lock:
+            self.pop(key, None)
+            if device_bytes(value):
+                self.device[key] = value
+            else:
+                self.host[key] = value
 
     def __getitem__(self, key: Any) -> Any:
-        if key in self.device:
-            return self.device[key]
-        value = self.host[key]
-        if isinstance(value, HostForm):
-            value = _to_device(value)
-            del self.host[key]
-            self.device[key] = value
-        return value
+        with self.lock:
+            if key in self.device:
+                return self.device[key]
+            value = self.host[key]
+            if isinstance(value, HostForm):
+                value = _to_device(value)
+                del self.host[key]
+                self.device[key] = value
+            return value
 
     def __delitem__(self, key: Any) -> None:
-        del (self.device if key in self.device else self.host)[key]
+        with self.lock:
+            del (self.device if key in self.device else self.host)[key]
 
     def pop(self, key: Any, *default: Any) -> Any:
         """Removes a result; unlike a dictionary's it returns nothing."""
@@ -108,8 +114,9 @@ class DeviceBuffer(MutableMapping[Any, Any]):
         """Moves results to host memory, the least recently used first, until ``nbytes`` of the device are free of them;
         all without a number.  Returns the bytes moved."""
         moved = 0
-        while len(self.device) and (nbytes is None or moved < nbytes):
-            moved += int(self.device.evict()[2])
+        with self.lock:
+            while len(self.device) and (nbytes is None or moved < nbytes):
+                moved += int(self.device.evict()[2])
         return moved
 
     # What Dask's memory manager asks of a worker's results (distributed.spill.ManualEvictProto), and its reports:
