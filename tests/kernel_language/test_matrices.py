@@ -143,6 +143,36 @@ def test_tiles(accelerator_view):
     np.testing.assert_array_equal(np.asarray(out), expected)
 
 
+# -- memory of vectors ---------------------------------------------------------------------------------------------
+
+
+@amp.kernel(subgroup=32)
+def of_words(t_idx, a, b, c, *, kind: amp.constant, per: amp.constant, inner: amp.constant, accumulator: amp.constant):
+    """A tile's blocks are copied in vectors of four words; b is transposed."""
+    stage = amp.tile_static((16, 3), amp.uint4)
+    total = amp.matrix((16, 16), accumulator)
+    for k in range(0, a.extent[1] * per, inner):
+        for e in range(t_idx.local[0], 16 * (inner // per), 32):
+            stage[e % 16, e // 16] = a[e % 16, k // per + e // 16]
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        x = amp.matrix_load(stage, (0, 0), (16, inner), "a", dtype=kind)
+        y = amp.matrix_load(b, (0, k), (inner, 16), "b", layout="column", dtype=kind)
+        total = amp.matrix_mul_add(x, y, total)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+    amp.matrix_store(total, c, (0, 0))
+
+
+@pytest.mark.parametrize(("kind", "accumulator"), [("float16", "float32"), ("int8", "int32"), ("uint8", "uint32")])
+def test_memory_of_words(accelerator_view, kind, accumulator):
+    a, b = numbers((16, 64), kind, 13), numbers((16, 64), kind, 14)
+    per = 16 // a.itemsize
+    words = [amp.array_view(x.view(np.uint32).reshape(16, -1, 4), dtype=amp.uint4) for x in (a, b)]
+    out = amp.array_view(np.zeros((16, 16), accumulator))
+    sizes = {"kind": a.dtype.type, "per": per, "inner": 2 * per, "accumulator": out.dtype.type}
+    amp.parallel_for_each(accelerator_view, amp.extent(32).tile(32), of_words, *words, out, **sizes)
+    np.testing.assert_array_equal(np.asarray(out), a.astype(np.int64) @ b.T.astype(np.int64))
+
+
 # -- values --------------------------------------------------------------------------------------------------------
 
 

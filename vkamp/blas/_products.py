@@ -9,7 +9,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose
 from vkamp.algorithms._arguments import value
-from vkamp.blas import gemm_cpu, gemm_tiles
+from vkamp.blas import gemm_cpu, gemm_matrices, gemm_tiles
 from vkamp.blas._operands import Factors, Matrix, computed, packed
 from vkamp.blas._target import narrow, target
 
@@ -19,6 +19,9 @@ def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, alpha: An
 
     Each of ``a`` and ``b`` has as many matrices as ``c``, or one.
     """
+    if gemm_matrices.takes(view, a, b, c.dtype) and _is_plain(alpha, beta):
+        gemm_matrices.multiply(view, a, b, c)
+        return
     dtype = computed(np.result_type(a.values.dtype, b.values.dtype))
     factors = Factors(value(alpha, dtype), value(beta, dtype))
     if c.dtype != dtype:
@@ -34,3 +37,8 @@ def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, alpha: An
         ks = range(start, min(start + gemm_cpu.LONGEST, left.quads))
         run(view, left, right, target(c, beta != 0 or start > 0), factors, ks)
         factors = Factors(factors.alpha, value(1, dtype))
+
+
+def _is_plain(alpha: Any, beta: Any) -> bool:
+    """Whether a product is neither scaled nor added."""
+    return isinstance(alpha, int) and isinstance(beta, int) and (alpha, beta) == (1, 0)

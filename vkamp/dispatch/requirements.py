@@ -39,6 +39,8 @@ def optional_features(compiled: Compiled, view: accelerator_view) -> frozenset[s
     wanted = frozenset().union(*(_SMALL.get(kind, frozenset()) for kind in compiled.types))
     if compiled.float_atomics:
         wanted |= {"float_atomics", "shared_float_atomics"}
+    if compiled.packed_products:
+        wanted |= {"integer_dot_product"}
     info = queue_of(view).info
     if compiled.matrices is not None and has_products(compiled, info):
         wanted |= {MATRICES, "int8", "storage8", "float16", "storage16"}

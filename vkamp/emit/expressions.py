@@ -501,6 +501,9 @@ class ExpressionPrinter:
         if expr.name == "abs" and kind.kind == "int" and "halved_magnitudes" in self._shared.quirks:
             name = self._shared.helpers.use("magnitude", kind if kind.bits == 64 else INT32)
             return Text(f"{name}({self._text(expr.args[0]).glsl})")
+        if row.native is not None and row.native[0] in self._shared.forms.types:
+            self._shared.helpers.add(row.name, row.native[1])
+            return Text(row.glsl_for(kind.name).format(*(self._text(a).glsl for a in expr.args)), POSTFIX)
         text = self._shared.helpers.call(row, kind, [self._text(a).glsl for a in expr.args])
         return Text(text, UNARY if text.startswith("!") else POSTFIX)
 

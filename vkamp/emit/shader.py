@@ -21,9 +21,11 @@ from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import changed_parameters
+from vkamp.ir.packed import DOT_PRODUCTS
 from vkamp.ir.requirements import (
     access,
     has_matrices,
+    has_packed_products,
     memory_unit,
     subgroup_form,
     subgroup_uses,
@@ -386,6 +388,8 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
         names.append("GL_EXT_shader_atomic_float")
     if has_matrices(kernel):
         names += ["GL_KHR_cooperative_matrix", "GL_KHR_memory_scope_semantics"]
+    if DOT_PRODUCTS in target.types and has_packed_products(kernel):
+        names.append("GL_EXT_spirv_intrinsics")
     wide = {_WIDE_EXTENSIONS[sort] for sort in wide_operations(kernel)}
     names += sorted(wide)
     return [f"#extension {name} : require" for name in names]

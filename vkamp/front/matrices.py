@@ -254,7 +254,7 @@ def _matrix(ctx: Context, node: ast.Call, given: dict[str, ast.expr]) -> Value:
         _fail(ctx, given["count"], f"there is no array of {count} matrices", "use one to three sizes of 1 or more")
     component = _component(ctx, given["dtype"])
     kind = _kind(ctx, component, given["shape"], use, count, node)
-    fill: ir.Expr | None = ir.Const(ctx.span(node), kind.element, 0 if kind.element == INT32 else 0.0)
+    fill: ir.Expr | None = ir.Const(ctx.span(node), kind.element, 0 if component.is_integer else 0.0)
     if "fill" in given:
         fill = _fill(ctx, kind, given["fill"])
     if count:

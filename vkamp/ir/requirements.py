@@ -11,6 +11,7 @@ from vkamp.artifacts import ContainerAccess, MatrixShape
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.matrices import kind_of, matrix_at
+from vkamp.ir.packed import PACKED_ROWS
 from vkamp.ir.subgroups import INDICES, SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT32, INT64, UINT64, Scalar, Type, scalars_in
 
@@ -150,6 +151,13 @@ def wide_operations(kernel: ir.Kernel) -> dict[str, tuple[str, Span]]:
             text = f"`amp.subgroup.{statement.name}` of {statement.args[0].type}"
             found.setdefault("subgroup_extended_types", (text, statement.span))
     return found
+
+
+def has_packed_products(kernel: ir.Kernel) -> bool:
+    """Whether a kernel multiplies integers of 8 bits that are packed in words."""
+    names = {row.name for row in PACKED_ROWS}
+    nodes = (n for s in kernel.statements() for n in ir.own_nodes(s))
+    return any(isinstance(n, ir.Builtin) and n.name in names for n in nodes)
 
 
 def has_float_atomics(kernel: ir.Kernel) -> bool:

@@ -64,6 +64,7 @@ class BuiltinRow:
     ``typed``: the reference takes the arguments as numpy scalars of their types.  ``integers``: what is known of
     the function on integers.  ``numpy_differs``: numpy has a function of this name with another meaning.
     ``of_vectors``: its only argument may be a short vector; the result is the vector of the components' results.
+    ``native``: a device feature, and the helper for devices that have it.
     """
 
     name: str
@@ -83,6 +84,7 @@ class BuiltinRow:
     integers: IntegerForm | None = None
     numpy_differs: bool = False
     of_vectors: bool = False
+    native: tuple[str, str] | None = None
 
     def result_name(self, common: Mapping[str, str]) -> str:
         """The result's type; ``common`` has the type that the parameters of each class letter meet in."""

@@ -45,6 +45,10 @@ __all__ = [
     "atomic_store",
     "constant",
     "direct3d",
+    "dot4_signed",
+    "dot4_signed_sat",
+    "dot4_unsigned",
+    "dot4_unsigned_sat",
     "fast_math",
     "global_memory_fence",
     "mul_extended",
@@ -338,6 +342,13 @@ for _name, _number in FP_CLASSES.items():
 asuint = MathFunction(BUILTINS["asuint"])
 asint = MathFunction(BUILTINS["asint"])
 asfloat = MathFunction(BUILTINS["asfloat"])
+
+#: ``c`` and the products of four integers of 8 bits in each of two words (HLSL: ``dot4add_i8packed``; OpenCL:
+#: ``dot_acc_sat_4x8packed_ss_int``).
+dot4_signed = MathFunction(BUILTINS["dot4_signed"])
+dot4_unsigned = MathFunction(BUILTINS["dot4_unsigned"])
+dot4_signed_sat = MathFunction(BUILTINS["dot4_signed_sat"])
+dot4_unsigned_sat = MathFunction(BUILTINS["dot4_unsigned_sat"])
 
 #: Arithmetic on 32-bit integers that also returns the bits that do not fit (CUDA: ``__mulhi``; GLSL:
 #: ``umulExtended``, ``uaddCarry``, ``usubBorrow``).

@@ -39,11 +39,13 @@ def matrix(shape: Any, dtype: Any, use: str = "accumulator", fill: Any = 0, coun
 
 
 @_marked
-def matrix_load(memory: Any, position: Any, shape: Any, use: str, layout: str = "row") -> Any:
+def matrix_load(memory: Any, position: Any, shape: Any, use: str, layout: str = "row", dtype: Any = None) -> Any:
     """The matrix of ``shape`` whose element (0, 0) is at ``position`` (row, column) of ``memory``.
 
     ``memory``: a container, view or ``tile_static`` array of rank 2, whose element type is that of the matrix.
     ``layout="column"``: the transpose of the block that begins there.  The whole block must be inside the memory.
+    Memory may also be of uint4, which has 8 elements of 16 bits or 16 of 8 bits, in ascending bits of x, y, z, w:
+    ``dtype`` is their type then, and the column, in elements, a multiple of that number.
     """
     raise _only_in_kernels("matrix_load")
 

@@ -46,6 +46,8 @@ class Compiled:
     wide: Mapping[str, tuple[str, Span]] = field(default_factory=dict)
     #: Whether it has atomics of floats, which a device may have.
     float_atomics: bool = False
+    #: Whether it multiplies packed integers of 8 bits, for which a device may have an instruction.
+    packed_products: bool = False
     #: The products of matrices that it forms, and where; ``None``: it has no matrices.
     matrices: Mapping[MatrixShape, Span] | None = None
     #: The components of containers' extents that decide how often its loops run.

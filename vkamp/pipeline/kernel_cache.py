@@ -317,6 +317,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Sto
         types={name: span(at) for name, at in facts["types"].items()},
         wide={name: (text, span(at)) for name, (text, at) in facts["wide"].items()},
         float_atomics=facts["float_atomics"],
+        packed_products=facts["packed_products"],
         matrices=None
         if facts["matrices"] is None
         else {MatrixShape(*shape): span(at) for shape, at in facts["matrices"]},
@@ -393,6 +394,7 @@ def keep_kernel(
         "types": {name: spans.number(at) for name, at in compiled.types.items()},
         "wide": {name: (text, spans.number(at)) for name, (text, at) in compiled.wide.items()},
         "float_atomics": compiled.float_atomics,
+        "packed_products": compiled.packed_products,
         "matrices": None
         if compiled.matrices is None
         else [(dataclasses.astuple(shape), spans.number(at)) for shape, at in compiled.matrices.items()],

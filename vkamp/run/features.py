@@ -48,6 +48,7 @@ _PARTS = (
           ("shaderBufferInt64Atomics", "shaderSharedInt64Atomics")),
     _Part("ShaderSubgroupExtendedTypesFeatures", _1_2, "VK_KHR_shader_subgroup_extended_types",
           ("shaderSubgroupExtendedTypes",)),
+    _Part("ShaderIntegerDotProductFeatures", _1_3, "VK_KHR_shader_integer_dot_product", ("shaderIntegerDotProduct",)),
     _Part("CooperativeMatrixFeaturesKHR", None, "VK_KHR_cooperative_matrix", ("cooperativeMatrix",)),
 )
 # fmt: on
@@ -70,6 +71,7 @@ _NEEDED = {
     "int64_atomics": ("shaderBufferInt64Atomics",),
     "shared_int64_atomics": ("shaderSharedInt64Atomics",),
     "subgroup_extended_types": ("shaderSubgroupExtendedTypes",),
+    "integer_dot_product": ("shaderIntegerDotProduct",),
     "cooperative_matrix": ("cooperativeMatrix",),
 }
 

@@ -36,6 +36,8 @@ _FEATURES = {
     4450: "8-bit push constants",
     5345: "memory_model",
     5346: "memory_model",
+    6018: "integer_dot_product",
+    6019: "integer_dot_product",
     6022: "cooperative_matrix",
     6033: "float_atomics",
     6034: "float64_atomics",
