@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from vkamp import tile
 
 LANES = 32
 #: (operands, accumulator); ``bfloat16`` has a test of its own.
@@ -99,17 +100,6 @@ def stage(t_idx, memory, rows, columns, source, row, column):
 
 
 @amp.func
-def multiply(sums, a, b, row, column):
-    """Adds to 2 x 2 matrices a product of blocks in tile_static memory."""
-    for k in amp.static_range(0, 32, 16):
-        for i in range(2):
-            x = amp.matrix_load(a, (row + 16 * i, k), (16, 16), "a")
-            for j in range(2):
-                y = amp.matrix_load(b, (k, column + 16 * j), (16, 16), "b")
-                sums[i, j] = amp.matrix_mul_add(x, y, sums[i, j])
-
-
-@amp.func
 def clipped(x, low):
     return max(x, low)
 
@@ -125,7 +115,7 @@ def tiled(t_idx, a, b, c, low):
         stage(t_idx, a_tile, 64, 32, a, t_idx.tile[1] * 64, k)
         stage(t_idx, b_tile, 32, 64, b, k, t_idx.tile[0] * 64)
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        multiply(sums, a_tile, b_tile, row, column)
+        tile.matmul(t_idx, sums, a_tile, b_tile, row, column, depth=32, inner=16)
         t_idx.barrier.wait_with_tile_static_memory_fence()
     for i in range(2):
         for j in range(2):
@@ -141,6 +131,8 @@ def test_tiles(accelerator_view):
     amp.parallel_for_each(accelerator_view, domain, tiled, amp.array_view(a), amp.array_view(b), out, -4.0)
     expected = np.maximum(a.astype(np.float32) @ b.astype(np.float32) * 0.5, -4)
     np.testing.assert_array_equal(np.asarray(out), expected)
+    arguments = amp.array_view(a), amp.array_view(b), out, -4.0
+    assert tiled.inspect(accelerator_view, domain, *arguments).matrices == "threads"
 
 
 # -- memory of vectors ---------------------------------------------------------------------------------------------

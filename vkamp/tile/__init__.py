@@ -9,6 +9,7 @@ from vkamp.tile.carry import carry, ticket
 from vkamp.tile.exchange import broadcast, shift
 from vkamp.tile.histogram import histogram
 from vkamp.tile.load import load, store
+from vkamp.tile.matmul import matmul
 from vkamp.tile.merge_sort import merge_sort
 from vkamp.tile.neighbours import adjacent_difference, discontinuity
 from vkamp.tile.rank import radix_rank
@@ -20,6 +21,6 @@ from vkamp.tile.votes import all, any, count
 
 __all__ = [
     "adjacent_difference", "all", "any", "broadcast", "carry", "count", "discontinuity", "exchange", "exclusive_scan",
-    "histogram", "inclusive_scan", "load", "merge_sort", "radix_rank", "reduce", "run_length_decode", "scan_of",
-    "shift", "sort", "store", "ticket", "topk",
+    "histogram", "inclusive_scan", "load", "matmul", "merge_sort", "radix_rank", "reduce", "run_length_decode",
+    "scan_of", "shift", "sort", "store", "ticket", "topk",
 ]  # fmt: skip
