@@ -235,6 +235,8 @@ class Context:
     made_for: dict[str, str] = field(default_factory=dict, init=False)
     #: Variables of objects that no name refers to yet, and of those that more than one may refer to.
     unnamed: set[str] = field(default_factory=set, init=False)
+    #: Locals of the compiler's own that have one value from their first assignment on.
+    constant_locals: set[str] = field(default_factory=set, init=False)
     aliased: set[str] = field(default_factory=set, init=False)
     #: Subscripts of elements that a name refers to, which branches and loops change.
     moving: set[str] = field(default_factory=set, init=False)
@@ -479,7 +481,12 @@ class Context:
                     parts[i], at = self.temporary("at", part, at), at + 1
             return with_view_parts(value, iter(parts)), at
         if isinstance(value, Number) and contains_load(value.expr):
-            return self.held(value, "value", at, in_index=in_index), at + 1
+            if value.objects is None and self._is_constant(value.expr):
+                return value, at
+            held = self.held(value, "value", at, in_index=in_index)
+            assert isinstance(held.expr, ir.Load) and isinstance(held.expr.place, ir.Local)
+            self.constant_locals.add(held.expr.place.variable.name)
+            return held, at + 1
         if isinstance(value, TupleValue):
             items = []
             for item in value.items:
@@ -487,6 +494,12 @@ class Context:
                 items.append(kept)
             return value.of(items), at
         return value, at
+
+    def _is_constant(self, expr: ir.Expr) -> bool:
+        """Whether an expression is a local that has its value for good."""
+        if not isinstance(expr, ir.Load) or not isinstance(expr.place, ir.Local):
+            return False
+        return expr.place.variable.name in self.constant_locals
 
     def held(self, value: Number, name: str, at: int | None = None, *, in_index: bool = False) -> Number:
         """A number in a variable of the compiler's own; a vector or index stays the object that it is in Python."""

@@ -299,7 +299,9 @@ def _emit_call(ctx: Context, instance: Instance, packing: ArgumentPacking, node:
     for number, kind in enumerate(instance.result_types):
         variable = ctx.new_variable(f"{base}_result", kind, span, temporary=True)
         results.append(variable)
-        if isinstance(kind, Struct):
+        if not isinstance(kind, Struct):
+            ctx.constant_locals.add(variable.name)
+        else:
             ctx.unnamed.add(variable.name)
             if number in instance.origins:
                 ctx.origins[variable.name] = tuple(_outside(p, instance, packing) for p in instance.origins[number])
