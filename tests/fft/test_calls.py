@@ -32,6 +32,22 @@ def test_views(accelerator_view):
     close(fft.fft(squares, accelerator_view=accelerator_view), np.fft.fft(wide(x) ** 2))
 
 
+@pytest.mark.accelerators("llvmpipe")
+def test_views_of_real_numbers(accelerator_view):
+    """Where neighbouring numbers can't be loaded or stored together."""
+    where = {"accelerator_view": accelerator_view}
+    x = numbers(3, 13).real.copy()
+    a = amp.array(x, **where)
+    for given, values in ((amp.array_view(a)[:, 1:], x[:, 1:]), (amp.array_view(a)[1:, :12:2], x[1:, :12:2])):
+        spectrum = fft.rfft(given, **where)
+        close(spectrum, np.fft.rfft(wide(values)))
+        host = np.zeros((values.shape[0], 2 * values.shape[1] + 1), np.float32)
+        out = amp.array_view(host)[:, 1::2]
+        fft.irfft(spectrum, values.shape[1], out=out, **where)
+        out.synchronize()
+        close(host[:, 1::2], wide(values))
+
+
 def test_targets(accelerator_view):
     x, where = numbers(6, 10), {"accelerator_view": accelerator_view}
     wanted = np.fft.fft(wide(x))

@@ -7,41 +7,15 @@ import pytest
 
 import vkamp as amp
 from tests.fft.compare import OF_COMPLEX, OF_REAL, compare, numbers
-from vkamp.fft import stockham, twiddles
-from vkamp.fft.lengths import radices_of, smooth_from, split
+from vkamp.algorithms import _choose
+from vkamp.fft import filtered, stockham, tiles, twiddles
+from vkamp.fft.lengths import Divisor, radices_of, smooth_from, split
 
 #: Powers, products of the radices, primes, and products of large primes.
-CHOSEN = [
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    11,
-    12,
-    13,
-    16,
-    17,
-    30,
-    64,
-    77,
-    97,
-    143,
-    256,
-    289,
-    343,
-    512,
-    1000,
-    1021,
-    1331,
-    2401,
-    4096,
-]
+CHOSEN = [2, 3, 4, 7, 11, 12, 13, 16, 17, 30, 64, 97, 143, 289, 343, 1000, 1021, 1331, 4096]
 #: For the functions that share their kernels but for the first and last passes.
-SOME = [2, 3, 8, 17, 64, 143, 1021]
-LONG = [65_536, 100_003]
+SOME = [2, 3, 8, 17, 64, 143]
+LONG = [65_536, 30_011]
 FEW = [2, 3, 5, 8, 13, 17, 24]
 #: Kompute makes a pipeline for each size, the direct engine does not.
 DRIVERS = ["swiftshader@vulkan", "llvmpipe@vulkan"]
@@ -59,7 +33,7 @@ def view(accelerator):
 
 @pytest.mark.parametrize("accelerator", DRIVERS[1:])
 def test_all_small_lengths(view):
-    for n in range(1, 257):
+    for n in (*range(1, 41), *range(41, 257, 9)):
         compare("fft", numbers(2, n), accelerator_view=view)
 
 
@@ -73,13 +47,12 @@ def test_chosen_lengths(accelerator, view, name):
 @pytest.mark.parametrize(("accelerator", "n"), list(zip(DRIVERS, LONG, strict=True)))
 def test_long_lengths(view, n):
     compare("fft", numbers(n), accelerator_view=view)
-    compare("ifft", numbers(n), accelerator_view=view)
 
 
 @pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
 @pytest.mark.parametrize("name", ["fft", "irfft"])
 def test_doubles(accelerator, view, name):
-    for n in [3, 8, 17] if accelerator == "reference" else [8, 30, 1021, 4096]:
+    for n in [3, 8, 17] if accelerator == "reference" else [8, 30, 4096]:
         x = numbers(2, n, dtype=np.float64 if name in OF_REAL else np.complex128)
         found = compare(name, x, accelerator_view=view)
         assert found.dtype == (np.float64 if name in ("irfft", "hfft") else np.complex128)
@@ -107,7 +80,7 @@ def test_radices():
     assert split(1 << 20, 1024) == (1024, 1024) and split(13**5, 1024) == (169, 169, 13)
 
 
-@pytest.mark.parametrize(("accelerator", "lengths"), [(DRIVERS[1], (6, 9, 10, 12, 14, 15)), (DRIVERS[0], (240,))])
+@pytest.mark.parametrize(("accelerator", "lengths"), [(DRIVERS[1], (6, 9, 10, 14, 15, 25)), (DRIVERS[0], (1024,))])
 def test_products_of_radices(view, lengths, monkeypatch):
     """The radices of large inputs, here of small ones."""
     monkeypatch.setattr(stockham, "_MANY", 1)
@@ -120,3 +93,30 @@ def test_factors_as_products(view, monkeypatch):
     """Long lengths compute their factors as products of two; here a short one."""
     monkeypatch.setattr(twiddles, "MOST_IN_TABLE", 32)
     compare("fft", numbers(2, 4096), accelerator_view=view)
+
+
+@pytest.mark.parametrize("form", ["runs", "tiles"])
+def test_batches_in_parts(form, monkeypatch):
+    """Bluestein's algorithm transforms as many lines at once as fit in its memory."""
+    view = amp.accelerator(DRIVERS[1]).default_view
+    monkeypatch.setattr(filtered, "_MOST_BYTES", 1 << 10)
+    monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
+    with _choose.forced(form):
+        compare("fft", numbers(7, 17), accelerator_view=view)
+
+
+@amp.kernel
+def divide(idx, dividends, quotients, divisor):
+    quotients[idx] = divisor.quotient(dividends[idx])
+
+
+@pytest.mark.accelerators("swiftshader", "llvmpipe", "reference")
+def test_divisors(accelerator_view):
+    r = np.random.default_rng(3)
+    for divisor in (1, 2, 3, 7, 10, 1000, 65_535, 65_536, 1_000_003, 2**31 - 1):
+        most = r.integers(0, 2**31, 40) // divisor * divisor
+        dividends = np.concatenate([most, np.maximum(most, 1) - 1, [0, 1, 2**31 - 1]]).astype(np.uint32)
+        quotients = amp.array(amp.extent(dividends.size), np.uint32, accelerator_view=accelerator_view)
+        given = amp.array(dividends, accelerator_view=accelerator_view)
+        amp.parallel_for_each(quotients.extent, divide, given, quotients, Divisor(divisor))
+        np.testing.assert_array_equal(np.asarray(quotients), dividends // divisor)

@@ -12,7 +12,6 @@ from tests.fft.compare import close, compare, numbers
 from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import tiles
-from vkamp.fft.lengths import radices_of
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +29,14 @@ def _in_tiles():
         ("llvmpipe@vulkan", "rfft", (7, 12), -1),
         ("llvmpipe@vulkan", "irfft", (5, 17), -1),
         ("llvmpipe@vulkan", "ifft", (60, 3), 0),
+        # Short lines, whose numbers change threads before and after the transform.
+        ("llvmpipe@vulkan", "fft", (70, 16), -1),
+        # Both transforms of a convolution in a tile, of rows and of columns.
+        ("reference", "fft", (3, 17), -1),
+        ("llvmpipe@vulkan", "fft", (19, 5), 0),
+        # Halves of real lines.
+        ("reference", "rfft", (2, 10), -1),
+        ("llvmpipe@vulkan", "rfft", (18, 3), 0),
     ],
 )
 def test_lines_of_a_tile(accelerator, name, shape, axis):
@@ -46,24 +53,46 @@ def test_long_lines(accelerator, n, monkeypatch):
     compare("fft", numbers(2, n), accelerator_view=amp.accelerator(accelerator).default_view)
 
 
+def test_columns_whose_numbers_are_far_apart(monkeypatch):
+    """They take two launches."""
+    monkeypatch.setattr(tiles, "LONGEST_PART", 32)
+    monkeypatch.setattr(tiles, "_FAR", 1)
+    compare("fft", numbers(30, 5), axis=0, accelerator_view=amp.accelerator("llvmpipe@vulkan").default_view)
+
+
 def test_shapes_of_tiles():
     """All lines fit in the memory and the threads of a tile, with every number in one place."""
     for dtype in (np.dtype(np.complex64), np.dtype(np.complex128)):
-        for n in (1, 2, 16, 36, 77, 128, 1000, 1331, 2048, 2310, 4096 * 8 // dtype.itemsize):
+        for n in (1, 2, 16, 26, 36, 77, 128, 1000, 1331, 2048, 2310, 4096 * 8 // dtype.itemsize):
             for most_bytes in (32_768, 49_152) if n * dtype.itemsize <= 32_768 else (49_152,):
                 for together in ((False, False), (True, False), (True, True)):
-                    radices = radices_of(n)
-                    shape = tiles.shape_of(radices, dtype, most_bytes, 1, together)
+                    radices = tiles.radices_in_tile(n, together)
+                    rows, gap = tiles.rows_of(radices, dtype, most_bytes, together)
+                    shape = tiles.shape_of(radices, dtype, rows, gap, together, is_whole=True, in_place=False)
                     assert shape.rows * shape.width * dtype.itemsize <= most_bytes
                     assert math.prod(radices) == shape.n == n
                     assert all(each.butterflies * each.radix <= 64 for each in shape.stages)
-                    gap = shape.gap or n
-                    places = {
-                        row * shape.width + k + k // gap * bool(shape.gap)
-                        for row in range(shape.rows)
-                        for k in range(n)
-                    }
-                    assert len(places) == shape.rows * n and max(places) < shape.rows * shape.width
+                    places = {row * shape.width + k + (k // gap if gap else 0) for row in range(rows) for k in range(n)}
+                    assert len(places) == rows * n and max(places) < rows * shape.width
+                    for stage in shape.stages:
+                        check_distances(n, gap, stage)
+
+
+def check_distances(n, gap, stage):
+    """The numbers of all butterflies of a stage have the distances in memory that the stage states."""
+
+    def address(k):
+        return k + (k // gap if gap else 0)
+
+    steps = n // stage.radix
+    for place in range(steps):
+        k = place % stage.before
+        to = (place - k) * stage.radix + k
+        for r in range(stage.radix):
+            if stage.loads:
+                assert address(place + r * steps) == address(place) + r * stage.loads
+            if stage.stores:
+                assert address(to + r * stage.before) == address(to) + r * stage.stores
 
 
 @pytest.mark.parametrize("n", [12, 20])

@@ -12,27 +12,17 @@ from typing import Any, Literal
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.fft._arguments import check_precision, input_of, real_of, with_dtype
-from vkamp.fft.bluestein import run_convolution
-from vkamp.fft.ends import Given, Hermitian, Kept, RealParts
-from vkamp.fft.lengths import Lines, radices_of
-from vkamp.fft.stockham import run_passes
-from vkamp.fft.tiles import run_tiles
+from vkamp.fft.bluestein import run_lines
+from vkamp.fft.ends import Given, Hermitian, Kept, RealParts, Scaled, Whole
+from vkamp.fft.lengths import Lines
+from vkamp.fft.real import Mixed, Pairs, Unpaired, as_pairs, half_factors, run_half
 
 #: Complex numbers; the first half of the transform of real numbers; or real numbers, given the first half of Hermitian
 #: ones.  Halves are along the axis of the first step of ``"half"``, and of the last one of ``"real"``.
 Kind = Literal["complex", "half", "real"]
-
-
-def run_lines(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
-    """Transforms each line of ``load`` forward into ``store``."""
-    run = run_passes if _choose.form_of(view) == "runs" else run_tiles
-    if radices_of(lines.n) is None:
-        run_convolution(view, load, store, lines, dtype, run)
-    else:
-        run(view, load, store, lines, dtype)
 
 
 def _shapes(shape: tuple[int, ...], steps: Sequence[tuple[int, int]], kind: Kind) -> list[tuple[int, ...]]:
@@ -56,12 +46,17 @@ def transform_axes(
 ) -> Any:
     """The transform of an input, times ``scale``; ``steps``: axes and lengths, in order."""
     source, dtype = input_of(a, real=kind == "half")
-    shapes = _shapes(tuple(source.extent), steps, kind)
+    shape = tuple(source.extent)
+    if kind == "complex":
+        # Lines of one number are their own transforms.
+        steps = [step for step in steps if (shape[step[0]], step[1]) != (1, 1)] or steps[:1]
+    shapes = _shapes(shape, steps, kind)
     view = place(accelerator_view, source, out)
     check_precision(view, dtype)
     real = real_of(dtype)
     made = real if kind == "real" else dtype
     result = with_dtype(output(out, shapes[-1], made, view, source, in_place=kind == "complex"), made)
+    in_place = out is not None and any(result.overlaps(each) for each in source.containers())
     sign = real.type(-1 if inverse else 1)
     values, to_load = source.flat(), sign
     with in_a_row(result, view) as row:
@@ -69,16 +64,59 @@ def transform_axes(
             is_last = number == len(steps) - 1
             before, after = shapes[number], shapes[number + 1]
             lines = Lines(math.prod(before[:axis]), n, math.prod(before[axis + 1 :]))
-            width, kept = before[axis] * lines.inner, after[axis] * lines.inner
-            load: Any = Given(values, dtype.type, width, to_load)
+            kept, whole = after[axis] * lines.inner, n * lines.inner
+            load = _load(values, dtype, before[axis], lines, to_load)
             if is_last and kind == "real":
-                load = Hermitian(values, dtype.type, width, n, lines.inner, to_load)
-            store: Any = RealParts(row, kept, real.type(scale))
+                _run_real(view, load, row, before[axis], lines, real.type(scale), dtype)
+                break
+            has_pairs = kind == "half" and number == 0 and n % 2 == 0
+            target, factor, to_store = row, scale, sign
             if not is_last:
-                between = amp.array(amp.extent(math.prod(after)), dtype, accelerator_view=view)
-                store = Kept(between, kept, real.type(1), real.type(1))
-                values, to_load = lazy.Elements(between), real.type(1)
-            elif kind != "real":
-                store = Kept(row, kept, real.type(scale), sign)
-            run_lines(view, load, store, lines, dtype)
+                target = amp.array(amp.extent(math.prod(after)), dtype, accelerator_view=view)
+                factor, to_store = 1.0, real.type(1)
+                values, to_load = lazy.Elements(target), real.type(1)
+            factor = real.type(factor * 0.5 if has_pairs else factor)
+            store = (Scaled if kept == whole else Kept)(target, kept, factor, to_store)
+            if has_pairs:
+                run_half(view, _pairs(a, load, before[axis], lines), store, lines.half(), dtype)
+            else:
+                run_lines(view, load, store, lines, dtype, in_place=in_place)
     return result
+
+
+def _run_real(
+    view: amp.accelerator_view, load: Given, row: Any, given: int, lines: Lines, scale: Any, dtype: np.dtype[Any]
+) -> None:
+    """The step whose results are real numbers, given the first half of Hermitian lines."""
+    n, inner = lines.n, lines.inner
+    if n % 2:
+        hermitian = Hermitian(load.values, dtype.type, given * inner, n, inner, load.sign)
+        run_lines(view, hermitian, RealParts(row, n * inner, scale), lines, dtype)
+    else:
+        factors = half_factors(n, dtype)
+        mixed = Mixed(load.values, dtype.type, given * inner, given, n // 2, inner, load.sign, factors)
+        run_lines(view, mixed, _unpaired(row, lines, scale), lines.half(), dtype)
+
+
+def _load(values: lazy.Lazy, dtype: np.dtype[Any], given: int, lines: Lines, sign: Any) -> Given:
+    """An input with ``given`` numbers in each line."""
+    kind = Whole if given >= lines.n else Given
+    return kind(values, dtype.type, given * lines.inner, sign)
+
+
+def _pairs(a: Any, load: Given, given: int, lines: Lines) -> Any:
+    """An input of real numbers in pairs; where they are neighbours in memory, they are loaded together."""
+    source = lazy.of(a).row()
+    if lines.inner == 1 and given >= lines.n and given % 2 == 0 and isinstance(source, lazy.Elements):
+        values = as_pairs(source.values)
+        if values is not None:
+            return Whole(lazy.Elements(values), load.kind, given // 2, load.sign * load.sign)
+    return Pairs(load.values, load.kind, given * lines.inner, given, lines.inner)
+
+
+def _unpaired(row: Any, lines: Lines, scale: Any) -> Any:
+    """A result of real numbers, stored in pairs where they are neighbours in memory."""
+    values = as_pairs(row) if lines.inner == 1 else None
+    if values is not None:
+        return Scaled(values, lines.n // 2, scale, type(scale)(1))
+    return Unpaired(row, lines.n * lines.inner, lines.inner, scale)

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms of 2 to 16 numbers in registers: the butterflies of the passes.
+"""Discrete Fourier transforms of 2 to 32 numbers in registers: the butterflies of the passes.
 
 Products of radices are those of J. W. Cooley and J. W. Tukey, *An Algorithm for the Machine Calculation of Complex
 Fourier Series*, 1965; odd radices add the numbers ``r`` and ``radix - r`` first, which halves the products.  All
@@ -19,7 +19,11 @@ import vkamp as amp
 
 #: The radices of passes, and those that are products of two.
 RADICES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
-PRODUCTS = {6: (2, 3), 9: (3, 3), 10: (2, 5), 12: (4, 3), 14: (2, 7), 15: (3, 5), 16: (4, 4)}
+PRODUCTS = {6: (2, 3), 9: (3, 3), 10: (2, 5), 12: (4, 3), 14: (2, 7), 15: (3, 5), 16: (4, 4)} | {
+    20: (4, 5), 24: (3, 8), 25: (5, 5), 32: (4, 8),
+}  # fmt: skip
+#: Radices that need more registers than tiles have for each thread.
+LARGE = (20, 24, 25, 32)
 
 _HALF = math.sqrt(0.5)
 
@@ -57,6 +61,23 @@ def tables_of(radix: int) -> Tables:
 @amp.func
 def _times_minus_i(z):
     return type(z)(z.imag, -z.real)
+
+
+@amp.func
+def times_i(z):
+    """A number times the imaginary unit."""
+    return type(z)(-z.imag, z.real)
+
+
+@amp.func
+def unmixed(z, mirrored, w):
+    """The numbers ``k`` and ``n / 2 - k`` of a real transform, given those of the complex one of its pairs.
+
+    ``w``: the factor of ``k``.  The results are twice as large.
+    """
+    other = mirrored.conjugate()
+    even, odd = z + other, times_i(other - z) * w
+    return even + odd, (even - odd).conjugate()
 
 
 @amp.func

@@ -19,16 +19,9 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.fft._arguments import axis_of, check_precision, input_of, length_of, real_of, scale_of, transform, with_dtype
-from vkamp.fft.axes import run_lines
-from vkamp.fft.ends import Given, RealParts
+from vkamp.fft.bluestein import run_lines
+from vkamp.fft.ends import Given, RealParts, direction
 from vkamp.fft.lengths import Lines, roots, table
-
-
-@amp.func
-def _place(p, n, inner):
-    """The number of an element along the axis, and its place across it."""
-    k = amp.int32(amp.uint32(p) // amp.uint32(inner))
-    return k, p - k * inner
 
 
 @amp.func
@@ -40,10 +33,11 @@ def _folded(k, n):
 class _End:
     """What the ends have in common: another end, and lines of ``n`` elements that are ``inner`` apart."""
 
-    __slots__ = ("end", "factors", "inner", "n", "sine")
+    __slots__ = ("end", "factors", "inner", "line", "n", "sine")
 
     def __init__(self, end: Any, n: int, inner: int, sine: bool, factors: Any = None) -> None:
         self.end, self.n, self.inner, self.sine = end, n, inner, int(sine)
+        self.line = direction(inner)
         if factors is not None:
             self.factors = factors
 
@@ -56,8 +50,8 @@ class Folded(_End):
     @amp.func
     def load(self, o, p):
         """An element."""
-        k, i = _place(p, self.n, self.inner)
-        z = self.end.load(o, _folded(k, self.n) * self.inner + i)
+        k = self.line.number(p)
+        z = self.end.load(o, _folded(k, self.n) * self.inner + p - k * self.inner)
         return -z if self.sine == 1 and 2 * k >= self.n else z
 
 
@@ -69,9 +63,9 @@ class Turned(_End):
     @amp.func
     def store(self, o, p, z):
         """Stores an element."""
-        k, i = _place(p, self.n, self.inner)
+        k = self.line.number(p)
         to = self.n - 1 - k if self.sine == 1 else k
-        self.end.store(o, to * self.inner + i, z * self.factors[k])
+        self.end.store(o, to * self.inner + p - k * self.inner, z * self.factors[k])
 
 
 class Turning(_End):
@@ -82,9 +76,9 @@ class Turning(_End):
     @amp.func
     def load(self, o, p):
         """An element."""
-        k, i = _place(p, self.n, self.inner)
+        k = self.line.number(p)
         at = self.n - 1 - k if self.sine == 1 else k
-        return self.end.load(o, at * self.inner + i) * self.factors[k]
+        return self.end.load(o, at * self.inner + p - k * self.inner) * self.factors[k]
 
 
 class Unfolded(_End):
@@ -95,8 +89,9 @@ class Unfolded(_End):
     @amp.func
     def store(self, o, p, z):
         """Stores an element."""
-        k, i = _place(p, self.n, self.inner)
-        self.end.store(o, _folded(k, self.n) * self.inner + i, -z if self.sine == 1 and 2 * k >= self.n else z)
+        k = self.line.number(p)
+        to = _folded(k, self.n) * self.inner + p - k * self.inner
+        self.end.store(o, to, -z if self.sine == 1 and 2 * k >= self.n else z)
 
 
 def _factors(n: int, kind: int, ortho: bool, scale: float, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -14,6 +14,56 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import lazy
+from vkamp.fft.lengths import Divisor
+
+
+class Rows:
+    """Lines whose numbers are one after the other."""
+
+    __slots__ = ()
+
+    @amp.func
+    def number(self, p):
+        """The number of an element of a plane in its line."""
+        return p
+
+
+class Columns:
+    """Lines whose numbers are ``inner`` elements apart."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: int) -> None:
+        self.inner = Divisor(inner)
+
+    @amp.func
+    def number(self, p):
+        """The number of an element of a plane in its line."""
+        return amp.int32(self.inner.quotient(amp.uint32(p)))
+
+
+def direction(inner: int) -> Rows | Columns:
+    """Lines whose numbers are ``inner`` elements apart: of neighbours no division is needed."""
+    return Rows() if inner == 1 else Columns(inner)
+
+
+class Later:
+    """The planes of another end from ``first`` on."""
+
+    __slots__ = ("end", "first")
+
+    def __init__(self, end: Any, first: int) -> None:
+        self.end, self.first = end, first
+
+    @amp.func
+    def load(self, o, p):
+        """An element."""
+        return self.end.load(o + self.first, p)
+
+    @amp.func
+    def store(self, o, p, z):
+        """Stores an element."""
+        self.end.store(o + self.first, p, z)
 
 
 class Planes:
@@ -46,9 +96,21 @@ class Given:
     @amp.func
     def load(self, o, p):
         """An element."""
-        z = self.kind(0)
-        if p < self.width:
-            z = self.values.value(o * self.width + p)
+        is_given = p < self.width
+        # All loads of a thread are in flight at once if none of them is conditional.
+        z = self.values.value(o * self.width + min(p, self.width - 1))
+        return self.kind(z.real if is_given else 0, z.imag * self.sign if is_given else 0)
+
+
+class Whole(Given):
+    """An input that has all elements of the lines."""
+
+    __slots__ = ()
+
+    @amp.func
+    def load(self, o, p):
+        """An element."""
+        z = self.values.value(o * self.width + p)
         return self.kind(z.real, z.imag * self.sign)
 
 
@@ -58,26 +120,24 @@ class Hermitian:
     ``width``: elements of a plane that the input has.  Rows of ``n`` elements are ``inner`` apart.
     """
 
-    __slots__ = ("inner", "kind", "n", "sign", "values", "width")
+    __slots__ = ("inner", "kind", "line", "n", "sign", "values", "width")
 
     def __init__(self, values: lazy.Lazy, kind: Any, width: int, n: int, inner: int, sign: Any) -> None:
         self.values, self.kind, self.width = values, kind, width
-        self.n, self.inner, self.sign = n, inner, sign
+        self.n, self.inner, self.line, self.sign = n, inner, direction(inner), sign
 
     @amp.func
     def load(self, o, p):
         """An element."""
-        k = amp.int32(amp.uint32(p) // amp.uint32(self.inner))
-        at = p
-        sign = self.sign
-        if 2 * k > self.n:
-            at = p + (self.n - 2 * k) * self.inner
-            sign = -sign
-        z = self.kind(0)
-        if at < self.width:
-            z = self.values.value(o * self.width + at)
+        k = self.line.number(p)
+        is_mirrored = 2 * k > self.n
+        at = p + (self.n - 2 * k) * self.inner if is_mirrored else p
+        is_given = at < self.width
+        z = self.values.value(o * self.width + min(at, self.width - 1))
+        imag = z.imag * (-self.sign if is_mirrored else self.sign)
         # The first number and the middle one are real.
-        return self.kind(z.real, z.imag * sign if k > 0 and 2 * k != self.n else z.real * 0)
+        has_imag = is_given and k > 0 and 2 * k != self.n
+        return self.kind(z.real if is_given else 0, imag if has_imag else 0)
 
 
 class Kept:
@@ -95,8 +155,19 @@ class Kept:
             self.out[o * self.width + p] = type(z)(z.real * self.scale, z.imag * self.scale_imag)
 
 
+class Scaled(Kept):
+    """A result that has all elements of the lines."""
+
+    __slots__ = ()
+
+    @amp.func
+    def store(self, o, p, z):
+        """Stores an element."""
+        self.out[o * self.width + p] = type(z)(z.real * self.scale, z.imag * self.scale_imag)
+
+
 class RealParts:
-    """A result of real numbers."""
+    """A result of real numbers, with all elements of the lines."""
 
     __slots__ = ("out", "scale", "width")
 
@@ -106,5 +177,4 @@ class RealParts:
     @amp.func
     def store(self, o, p, z):
         """Stores an element."""
-        if p < self.width:
-            self.out[o * self.width + p] = z.real * self.scale
+        self.out[o * self.width + p] = z.real * self.scale

@@ -4,6 +4,9 @@ Tables are computed in double precision and rounded once, so that a transform is
 kept for later transforms, the latest ones first, up to a number of bytes.
 """
 
+# Device functions have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
 from __future__ import annotations
 
 import threading
@@ -15,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.butterflies import PRODUCTS, RADICES
+from vkamp.fft.butterflies import LARGE, PRODUCTS, RADICES
 
 #: Bytes of tables that are kept.
 _MOST_BYTES = 64 << 20
@@ -27,6 +30,25 @@ _sizes: dict[Hashable, int] = {}
 _lock = threading.Lock()
 
 
+class Divisor:
+    """A number that kernels divide by without a division, which takes long on CPU drivers.
+
+    T. Granlund and P. L. Montgomery, *Division by Invariant Integers using Multiplication*, 1994, for dividends below
+    2^31.
+    """
+
+    __slots__ = ("factor", "shift")
+
+    def __init__(self, divisor: int) -> None:
+        bits = (divisor - 1).bit_length()
+        self.factor, self.shift = np.uint32(-(-(1 << 31 + bits) // divisor)), np.uint32(bits)
+
+    @amp.func
+    def quotient(self, x):
+        """``x // divisor`` of a uint32."""
+        return amp.mulhi(x << 1, self.factor) >> self.shift
+
+
 class Lines(NamedTuple):
     """The lines along an axis: ``outer * inner`` of ``n`` elements, which are ``inner`` elements apart."""
 
@@ -34,12 +56,17 @@ class Lines(NamedTuple):
     n: int
     inner: int
 
+    def half(self) -> Lines:
+        """The lines of pairs."""
+        return self._replace(n=self.n // 2)
+
 
 @lru_cache(maxsize=4096)
-def radices_of(n: int, *, plain: bool = False) -> tuple[int, ...] | None:
+def radices_of(n: int, *, plain: bool = False, large: bool = False) -> tuple[int, ...] | None:
     """The radices of as few passes as possible; None if the length has a prime factor above 13.
 
-    ``plain``: without radices that are products of others, whose kernels take longer to compile.
+    ``plain``: without radices that are products of others, whose kernels take longer to compile.  ``large``: also with
+    radices above 16.
     """
     if n == 1:
         return (1,)
@@ -49,7 +76,8 @@ def radices_of(n: int, *, plain: bool = False) -> tuple[int, ...] | None:
             rest //= prime
     if rest != 1:
         return None
-    return _sorted(_split(n, tuple([radix for radix in RADICES if not (plain and radix in PRODUCTS)][::-1])))
+    allowed = RADICES + LARGE * large
+    return _sorted(_split(n, tuple([radix for radix in allowed if not (plain and radix in PRODUCTS)][::-1])))
 
 
 def split(n: int, most: int) -> tuple[int, ...]:

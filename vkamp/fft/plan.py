@@ -52,6 +52,15 @@ class plan:
         self.forward_scale = float(forward_scale)
         self.inverse_scale = 1 / math.prod(lengths) if inverse_scale is None else float(inverse_scale)
         self.accelerator_view = accelerator_view
+        shape = list(self.extent)
+        steps = tuple(zip(self.axes, lengths, strict=True))
+        #: The kinds and steps of both directions, and the extents of the inputs.
+        self._forward: tuple[Kind, tuple[tuple[int, int], ...]] = "complex", steps
+        self._inverse: tuple[Kind, tuple[tuple[int, int], ...]] = "complex", steps
+        if self.dtype.kind == "f":
+            shape[self.axes[-1]] = shape[self.axes[-1]] // 2 + 1
+            self._forward, self._inverse = ("half", (steps[-1], *steps[:-1])), ("real", steps)
+        self._transformed_extent = amp.extent(shape)
 
     def __repr__(self) -> str:
         return f"plan({self.extent!r}, {self.dtype}, axes={self.axes})"
@@ -59,10 +68,7 @@ class plan:
     @property
     def transformed_extent(self) -> amp.extent:
         """The extent of the transform: of real numbers half of the last of the axes."""
-        shape = list(self.extent)
-        if self.dtype.kind == "f":
-            shape[self.axes[-1]] = shape[self.axes[-1]] // 2 + 1
-        return amp.extent(shape)
+        return amp.extent(self._transformed_extent)
 
     def forward_transform(self, input: Any, output: Any = None) -> Any:
         """Transforms ``input`` into ``output``, or into a new array; returns it.  They may be the same if complex."""
@@ -70,17 +76,13 @@ class plan:
 
     def inverse_transform(self, input: Any, output: Any = None) -> Any:
         """Transforms ``input``, of the transform's extent and type, back into ``output``, or into a new array."""
-        return self._run(input, output, self.transformed_extent, complex_of(self.dtype), inverse=True)
+        return self._run(input, output, self._transformed_extent, complex_of(self.dtype), inverse=True)
 
     def _run(self, a: Any, out: Any, extent: amp.extent, dtype: np.dtype[Any], *, inverse: bool) -> Any:
         if not isinstance(a, (amp.array, amp.array_view)):
             a = amp.array_view(a, readonly=True)
         if a.extent != extent or a.dtype != dtype:
             raise amp.AmpError(f"the input has {a.extent!r} of {a.dtype}, and the plan takes {extent!r} of {dtype}")
-        steps = [(axis, self.extent[axis]) for axis in self.axes]
-        kind: Kind = "complex"
-        if self.dtype.kind == "f":
-            kind = "real" if inverse else "half"
-            steps = steps if inverse else [steps[-1], *steps[:-1]]
+        kind, steps = self._inverse if inverse else self._forward
         scale = self.inverse_scale if inverse else self.forward_scale
-        return _planned(a, tuple(steps), scale, kind, inverse, out, self.accelerator_view)
+        return _planned(a, steps, scale, kind, inverse, out, self.accelerator_view)

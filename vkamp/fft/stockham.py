@@ -17,8 +17,8 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.fft.butterflies import butterfly, tables_of
-from vkamp.fft.ends import Planes
-from vkamp.fft.lengths import Lines, radices_of
+from vkamp.fft.ends import Planes, direction
+from vkamp.fft.lengths import Divisor, Lines, radices_of
 from vkamp.fft.twiddles import twiddles
 
 #: Numbers from which on fewer passes are worth kernels that take longer to compile.
@@ -27,35 +27,37 @@ _MANY = 1 << 15
 
 @amp.kernel
 def stockham_pass(
-    idx, source, target, twiddles, step, before, inner,
-    *, radix: amp.constant, tables: amp.constant, strided: amp.constant,
+    idx, source, target, twiddles, step, before, line, apart, between,
+    *, radix: amp.constant, tables: amp.constant,
 ):  # fmt: skip
     """One butterfly of a pass.
 
     ``step``: ``inner * n / radix``, what is between two numbers of a butterfly.  ``before``: ``inner`` times the
-    product of the earlier radices, which is between two of its results.
+    product of the earlier radices, which is between two of its results.  ``apart`` and ``between`` divide by them.
     """
     t = amp.uint32(idx[0])
-    plane = t // step
+    plane = apart.quotient(t)
     p = t - plane * step
-    group = p // before
+    group = between.quotient(p)
     k = p - group * before
-    power = k // inner if strided else k
     o = amp.int32(plane)
     v = tuple(source.load(o, amp.int32(p + r * step)) for r in range(radix))
-    v = tuple(twiddles.times(v[r], r, amp.int32(power)) if r > 0 else v[r] for r in range(radix))
+    v = twiddles.applied(v, line.number(amp.int32(k)), radix=radix)
     v = butterfly(v, radix=radix, tables=tables)
     to = group * before * radix + k
-    for r in amp.static_range(radix):
-        target.store(o, amp.int32(to + r * before), v[r])
+    for r, number in enumerate(v):
+        target.store(o, amp.int32(to + r * before), number)
 
 
-def run_passes(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
+def run_passes(
+    view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], *, in_place: bool = False
+) -> None:
     """Transforms each line of ``load`` into ``store``, with complex numbers of ``dtype`` in between.
 
     With one pass, a thread stores where it has loaded; with more, the last pass loads from other memory.
     """
-    radices = radices_of(lines.n, plain=lines.outer * lines.n * lines.inner < _MANY)
+    is_long = lines.outer * lines.n * lines.inner >= _MANY
+    radices = radices_of(lines.n, plain=not is_long, large=is_long)
     assert radices is not None
     plane = lines.n * lines.inner
     scratch = [
@@ -64,12 +66,11 @@ def run_passes(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, 
     ]
     source = load
     for number, radix in enumerate(radices):
-        before = math.prod(radices[:number])
+        step, before = plane // radix, math.prod(radices[:number]) * lines.inner
         target = store if number == len(radices) - 1 else scratch[number % 2]
         amp.parallel_for_each(
-            view, amp.extent(lines.outer * plane // radix), stockham_pass, source, target,
-            twiddles(before, radix, dtype),
-            np.uint32(plane // radix), np.uint32(before * lines.inner), np.uint32(lines.inner),
-            radix=radix, tables=tables_of(radix), strided=lines.inner > 1,
+            view, amp.extent(lines.outer * step), stockham_pass, source, target,
+            twiddles(before // lines.inner, radix, dtype), np.uint32(step), np.uint32(before), direction(lines.inner),
+            Divisor(step), Divisor(before), radix=radix, tables=tables_of(radix),
         )  # fmt: skip
         source = target

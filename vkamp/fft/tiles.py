@@ -13,27 +13,112 @@ Hierarchical Memory*, 1990, are two of them).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.butterflies import butterfly, tables_of
-from vkamp.fft.ends import Planes
-from vkamp.fft.lengths import Lines, radices_of, roots, split, table
-from vkamp.fft.twiddles import twiddles
+from vkamp.fft.butterflies import butterfly, tables_of, unmixed
+from vkamp.fft.ends import Planes, direction
+from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, split, table
+from vkamp.fft.twiddles import powers, tile_twiddles
 
 #: The longest line of a tile, and the longest part of a line in a tile with four parts or more.
 LONGEST_LINE, LONGEST_PART = 4096, 1024
 #: Numbers that a thread holds, and the least and most threads of a tile.
-_NUMBERS, _LEAST_THREADS, _MOST_THREADS = 16, 32, 256
-#: Numbers after which tile_static memory has a gap, so that threads use different banks.
+_NUMBERS, _LEAST_THREADS, _MOST_THREADS = 16, 32, 512
+#: Bytes from the first number of a column to the last, from which on it is transformed in shorter parts.
+_FAR = 64 << 20
+#: Neighbouring numbers of a line that threads access together, at least.
+_NEIGHBOURS = 4
+#: Numbers after which tile_static memory has a gap, so that threads use different banks: 16 of 8 bytes.
 _GAP = 16
 
 
+class Unfiltered:
+    """Of transforms without a product."""
+
+    __slots__ = ()
+
+    @amp.func
+    def times(self, z, k):
+        """The number itself."""
+        return z
+
+
+class Spectrum:
+    """A filter's spectrum, with which the numbers of a transform are multiplied before they are transformed back."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    @amp.func
+    def times(self, z, k):
+        """The conjugate of a number of the transform times the spectrum."""
+        return (z * self.values[k]).conjugate()
+
+
+class Halves(Spectrum):
+    """The factors of the first half of the numbers of real lines."""
+
+    __slots__ = ()
+
+
+class Neighbours:
+    """``count`` lines of ``n`` numbers, each behind the other in both containers."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int) -> None:
+        self.count = np.uint32(count)
+
+    @amp.func
+    def place(self, line, *, n: amp.constant):
+        """The plane of a line, the places of its first number and of its first result, the exponent of its factors."""
+        return amp.int32(line), amp.uint32(0), amp.uint32(0), 0
+
+    @amp.func
+    def between(self):
+        """How far the numbers of a line, and its results, are apart."""
+        return amp.uint32(1), amp.uint32(1)
+
+
+class Grid:
+    """Lines whose numbers are ``step`` apart, and their results ``before``, as in ``stockham_pass``."""
+
+    __slots__ = ("before", "by_before", "by_step", "count", "line", "step")
+
+    def __init__(self, count: int, step: int, before: int, inner: int) -> None:
+        self.count, self.step, self.before = np.uint32(count), np.uint32(step), np.uint32(before)
+        self.by_step, self.by_before, self.line = Divisor(step), Divisor(before), direction(inner)
+
+    @amp.func
+    def place(self, line, *, n: amp.constant):
+        """The plane of a line, the places of its first number and of its first result, the exponent of its factors."""
+        plane = self.by_step.quotient(line)
+        p = line - plane * self.step
+        group = self.by_before.quotient(p)
+        k = p - group * self.before
+        return amp.int32(plane), p, group * self.before * n + k, self.line.number(amp.int32(k))
+
+    @amp.func
+    def between(self):
+        """How far the numbers of a line, and its results, are apart."""
+        return self.step, self.before
+
+
 class Stage(NamedTuple):
-    """A pass in a tile: ``before`` is the product of the earlier radices, ``offset`` its place in the table."""
+    """A pass in a tile: ``before`` is the product of the earlier radices, ``offset`` its place in the table.
+
+    ``is_exact``: every thread has the same number of butterflies.  ``kept``: how many numbers of a butterfly are loaded
+    from memory, or stored there; behind them are zeros, or what nobody needs.  ``loads`` and ``stores``: how far the
+    numbers of a butterfly are apart in tile_static memory, 0 if that varies.  ``is_filtered``: the last stage of the
+    first transform, if a product and a second transform follow.
+    """
 
     radix: int
     before: int
@@ -42,11 +127,21 @@ class Stage(NamedTuple):
     rows_first: bool
     is_first: bool
     is_last: bool
+    is_exact: bool
+    kept: int
+    loads: int
+    stores: int
+    is_filtered: bool
     tables: tuple[Any, ...]
 
 
 class Shape(NamedTuple):
-    """A tile: ``rows`` lines of ``n`` numbers."""
+    """A tile: ``rows`` lines of ``n`` numbers.
+
+    ``is_whole``: all tiles have all their lines.  ``in_place``: both containers may be the same.  ``rows_first``:
+    threads store neighbouring lines' numbers together.  ``is_half``: the first half of the transforms of real lines is
+    stored.
+    """
 
     n: int
     rows: int
@@ -54,7 +149,10 @@ class Shape(NamedTuple):
     gap: int
     width: int
     kind: Any
-    strided: bool
+    is_whole: bool
+    in_place: bool
+    rows_first: bool
+    is_half: bool
     stages: tuple[Stage, ...]
 
 
@@ -70,36 +168,47 @@ def _row_and_place(item, *, shape: amp.constant, stage: amp.constant):
 
 
 @amp.func
-def _line(first, row, count, step, before, inner, *, shape: amp.constant):
-    """The plane of a line, the place of its first number, its group of results, and the exponent of its factors."""
-    line = min(first + row, count - 1)
-    plane = line // step
-    p = line - plane * step
-    group = p // before
-    k = p - group * before
-    return amp.int32(plane), p, group * before * shape.n + k, k // inner if shape.strided else k
-
-
-@amp.func
 def _address(row, k, *, shape: amp.constant):
     return row * shape.width + k + (k // shape.gap if shape.gap > 0 else 0)
 
 
 @amp.func
-def _first_loaded(source, twiddles, at, item, is_item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of the first stage, from memory; zeros for threads that have none."""
-    first, count, step, before, inner = at
+def _first_numbers(source, twiddles, lines, first, item, *, shape: amp.constant, stage: amp.constant):
+    """The numbers of a butterfly of the first stage, from memory."""
     row, place = _row_and_place(item, shape=shape, stage=stage)
-    plane, p, _, power = _line(first, row, count, step, before, inner, shape=shape)
-    k = amp.int32(power)
+    plane, p, _, power = lines.place(first + row, n=shape.n)
     steps = shape.n // stage.radix
-    # Nothing is loaded twice: another thread may store its results there.
-    is_there = is_item and first + row < count
+    apart, _ = lines.between()
+    begin = p + place * apart
     v = tuple(
-        source.load(plane, amp.int32(p + (place + r * steps) * step)) if is_there else shape.kind(0)
+        source.load(plane, amp.int32(begin + r * steps * apart)) if r < stage.kept else shape.kind(0)
         for r in range(stage.radix)
     )
-    return tuple(twiddles.times(v[r], amp.int32(place + r * steps), k) for r in range(stage.radix))
+    return twiddles.applied_from(v, amp.int32(place), steps, power, radix=stage.radix)
+
+
+@amp.func
+def _first_loaded(source, twiddles, lines, first, item, is_item, *, shape: amp.constant, stage: amp.constant):
+    """The numbers of a butterfly of the first stage; zeros for threads that have none."""
+    if shape.is_whole and stage.is_exact:
+        return _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
+    row, _ = _row_and_place(item, shape=shape, stage=stage)
+    v = tuple(shape.kind(0) for r in range(stage.radix))
+    # Nothing is loaded twice: another thread may store its results there.
+    if is_item and first + row < lines.count:
+        v = _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
+    return v
+
+
+@amp.func
+def _factors(table, k, *, shape: amp.constant, stage: amp.constant):
+    """The factors of the numbers 1 to ``radix - 1`` of a butterfly."""
+    begin = stage.offset + k
+    if stage.radix > 4:
+        w4 = table[begin + 3 * stage.before]
+        w8 = table[begin + 7 * stage.before] if stage.radix > 8 else w4
+        return powers(table[begin], w4, w8, w8, radix=stage.radix)
+    return tuple(table[begin + r * stage.before] for r in range(stage.radix - 1))
 
 
 @amp.func
@@ -107,59 +216,112 @@ def _loaded(memory, table, item, *, shape: amp.constant, stage: amp.constant):
     """The numbers of a butterfly of a later stage, from the tile, times their factors."""
     row, place = _row_and_place(item, shape=shape, stage=stage)
     steps = shape.n // stage.radix
-    v = tuple(memory[_address(row, place + r * steps, shape=shape)] for r in range(stage.radix))
-    k = stage.offset + place % stage.before
-    return tuple(v[r] * table[k + (r - 1) * stage.before] if r > 0 else v[r] for r in range(stage.radix))
+    begin = _address(row, place, shape=shape)
+    if stage.loads > 0:
+        v = tuple(memory[begin + r * stage.loads] for r in range(stage.radix))
+    else:
+        v = tuple(memory[_address(row, place + r * steps, shape=shape)] for r in range(stage.radix))
+    if stage.before == 1:
+        return v
+    w = _factors(table, place % stage.before, shape=shape, stage=stage)
+    return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(stage.radix))
 
 
 @amp.func
-def _store(memory, target, z, at, item, *, shape: amp.constant, stage: amp.constant):
+def _store(memory, target, spectrum, lines, z, first, item, *, shape: amp.constant, stage: amp.constant):
     """Stores the results of a butterfly: in the tile, or in memory."""
     row, place = _row_and_place(item, shape=shape, stage=stage)
     k = place % stage.before
     to = (place - k) * stage.radix + k
     if not stage.is_last:
-        for r in amp.static_range(stage.radix):
-            memory[_address(row, to + r * stage.before, shape=shape)] = z[r]
-    elif at[0] + row < at[1]:
-        plane, _, begin, _ = _line(at[0], row, at[1], at[2], at[3], at[4], shape=shape)
-        for r in amp.static_range(stage.radix):
-            target.store(plane, amp.int32(begin + (to + r * stage.before) * at[3]), z[r])
+        begin = _address(row, to, shape=shape)
+        for r, number in enumerate(z):
+            if stage.is_filtered:
+                number = spectrum.times(number, amp.int32(to + r * stage.before))
+            if stage.stores > 0:
+                memory[begin + r * stage.stores] = number
+            else:
+                memory[_address(row, to + r * stage.before, shape=shape)] = number
+    elif shape.is_whole or first + row < lines.count:
+        plane, _, begin, _ = lines.place(first + row, n=shape.n)
+        _, apart = lines.between()
+        begin = begin + to * apart
+        for r, number in enumerate(z[: stage.kept]):
+            target.store(plane, amp.int32(begin + r * stage.before * apart), number)
 
 
 @amp.func
-def _run_stage(t_idx, memory, source, target, twiddles, table, at, *, shape: amp.constant, stage: amp.constant):
+def _run_stage(
+    t_idx, memory, source, target, spectrum, twiddles, table, lines, first,
+    *, shape: amp.constant, stage: amp.constant,
+):  # fmt: skip
     """One stage of all lines: the threads load their numbers, and store them when all threads have loaded theirs."""
     local = amp.uint32(t_idx.local[0])
     last = shape.rows * shape.n // stage.radix - 1
-    items = tuple(min(local + b * shape.threads, last) for b in range(stage.butterflies))
+    items = tuple(
+        local + b * shape.threads if stage.is_exact else min(local + b * shape.threads, last)
+        for b in range(stage.butterflies)
+    )
     if stage.is_first:
         v = tuple(
-            _first_loaded(source, twiddles, at, items[b], local + b * shape.threads <= last, shape=shape, stage=stage)
+            _first_loaded(
+                source, twiddles, lines, first, items[b], local + b * shape.threads <= last, shape=shape, stage=stage
+            )
             for b in range(stage.butterflies)
         )
     else:
         v = tuple(_loaded(memory, table, item, shape=shape, stage=stage) for item in items)
         if not stage.is_last:
             t_idx.barrier.wait_with_tile_static_memory_fence()
-    for b in amp.static_range(stage.butterflies):
-        if local + b * shape.threads <= last:
+    for b, item in enumerate(items):
+        if stage.is_exact or local + b * shape.threads <= last:
             z = butterfly(v[b], radix=stage.radix, tables=stage.tables)
-            _store(memory, target, z, at, items[b], shape=shape, stage=stage)
-    if stage.is_first and not stage.is_last:
+            _store(memory, target, spectrum, lines, z, first, item, shape=shape, stage=stage)
+    if stage.is_first and not stage.is_last and shape.in_place:
         # A result may stand where another thread has loaded a number.
         t_idx.barrier.wait_with_all_memory_fence()
     elif not stage.is_last:
         t_idx.barrier.wait_with_tile_static_memory_fence()
 
 
+@amp.func
+def _store_two(memory, target, halves, lines, first, row, k, *, shape: amp.constant):
+    """Stores the numbers ``k`` and ``n - k`` of a real line, given the transform of its pairs."""
+    plane, _, begin, _ = lines.place(first + row, n=shape.n)
+    _, apart = lines.between()
+    z = memory[_address(row, k, shape=shape)]
+    mirrored = memory[_address(row, shape.n - k if k > 0 else k, shape=shape)]
+    x, y = unmixed(z, mirrored, halves.values[amp.int32(k)])
+    target.store(plane, amp.int32(begin + k * apart), x)
+    if 2 * k != shape.n:
+        target.store(plane, amp.int32(begin + (shape.n - k) * apart), y)
+
+
+@amp.func
+def _store_halves(t_idx, memory, target, halves, lines, first, *, shape: amp.constant):
+    """Stores the first half of the numbers of real lines."""
+    count = (shape.n + 1) // 2
+    for b in amp.static_range(-(-shape.rows * count // shape.threads)):
+        item = amp.uint32(t_idx.local[0]) + b * shape.threads
+        row = item % shape.rows if shape.rows_first else item // count
+        k = item // shape.rows if shape.rows_first else item - row * count
+        if item < shape.rows * count and (shape.is_whole or first + row < lines.count):
+            _store_two(memory, target, halves, lines, first, row, k, shape=shape)
+            if shape.n % 2 == 0 and k == 0:
+                _store_two(memory, target, halves, lines, first, row, amp.uint32(shape.n // 2), shape=shape)
+
+
 @amp.kernel
-def tile_pass(t_idx, source, target, twiddles, table, count, step, before, inner, *, shape: amp.constant):
-    """Transforms ``rows`` lines; ``count``: all lines; ``step``, ``before`` and ``inner`` as in ``stockham_pass``."""
+def tile_pass(
+    t_idx, source, target, spectrum, twiddles, table, lines, *, shape: amp.constant
+):  # fmt: skip
+    """Transforms ``rows`` lines."""
     memory = amp.tile_static(shape.rows * shape.width, shape.kind)
-    at = (amp.uint32(t_idx.tile[0]) * shape.rows, count, step, before, inner)
+    first = amp.uint32(t_idx.tile[0]) * shape.rows
     for stage in shape.stages:
-        _run_stage(t_idx, memory, source, target, twiddles, table, at, shape=shape, stage=stage)
+        _run_stage(t_idx, memory, source, target, spectrum, twiddles, table, lines, first, shape=shape, stage=stage)
+    if shape.is_half:
+        _store_halves(t_idx, memory, target, spectrum, lines, first, shape=shape)
 
 
 def _table_of(radices: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -177,45 +339,137 @@ def _table_of(radices: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def shape_of(
-    radices: tuple[int, ...], dtype: np.dtype[Any], most_bytes: int, inner: int, together: tuple[bool, bool]
-) -> Shape:
-    """A tile for lines of these radices.
+def radices_in_tile(n: int, together: tuple[bool, bool]) -> tuple[int, ...]:
+    """The radices of a line, with stages of radix 1 where threads would access memory that is far apart.
 
-    ``together``: whether it loads, and stores, neighbouring lines' numbers together.  ``most_bytes``: of tile_static.
+    ``together``: whether it loads, and stores, neighbouring lines' numbers together.
+    """
+    radices = radices_of(n)
+    assert radices is not None
+    if n <= 2:
+        return radices
+    first = (1,) if not together[0] and n // radices[0] < _NEIGHBOURS else ()
+    last = (1,) if not together[1] and n // radices[-1] < _NEIGHBOURS else ()
+    return (*first, *radices, *last)
+
+
+@lru_cache(maxsize=1024)
+def rows_of(
+    radices: tuple[int, ...], dtype: np.dtype[Any], most_bytes: int, together: tuple[bool, bool]
+) -> tuple[int, int]:
+    """The lines of a tile, and the numbers between two gaps in its memory; 0 if it has none.
+
+    ``most_bytes``: of tile_static.
+    """
+    n, radix = math.prod(radices), max(radices[:2])
+    rows = max(1, 2048 // n)
+    if any(together):
+        rows = max(4096 // n if n >= 256 else rows, 4)
+    # The first results of threads are ``radix`` numbers apart.
+    wanted = gap = 0 if radix % 2 else _GAP if _GAP % radix == 0 else radix
+    while rows * (n + n // gap + _GAP if gap else n) * dtype.itemsize > most_bytes:
+        rows, gap = (rows, 0) if gap else (rows // 2, wanted)
+    return rows, gap
+
+
+def _width(n: int, gap: int, neighbours: int) -> int:
+    """Numbers from one line to the next.
+
+    Lines begin in banks that the ``neighbours`` adjacent numbers of a line, which threads access together, leave free.
+    """
+    if gap == 0:
+        return n
+    width = n + n // gap
+    return width + (neighbours - width) % _GAP if neighbours < _GAP else width
+
+
+def _threads(butterflies: Sequence[int], numbers: int) -> int:
+    """Threads that have the same number of butterflies each in all stages, if that is possible."""
+    wanted = max(-(-numbers // _NUMBERS), _LEAST_THREADS)
+    common = math.gcd(*butterflies)
+    fitting = [each for each in range(min(wanted, _MOST_THREADS), _MOST_THREADS + 1) if common % each == 0]
+    return fitting[0] if fitting and fitting[0] <= 2 * wanted else min(wanted, _MOST_THREADS)
+
+
+def _apart(step: int, radix: int, gap: int) -> int:
+    """How far numbers that are ``step`` apart in a line are in memory with gaps; 0 if that varies."""
+    if gap == 0 or radix == 1 or (step == 1 and gap % radix == 0):
+        return step
+    return step + step // gap if step % gap == 0 else 0
+
+
+@lru_cache(maxsize=1024)
+def shape_of(
+    radices: tuple[int, ...], dtype: np.dtype[Any], rows: int, gap: int, together: tuple[bool, bool],
+    *, is_whole: bool, in_place: bool, is_filtered: bool = False, is_half: bool = False, kept: int | None = None,
+) -> Shape:  # fmt: skip
+    """A tile of ``rows`` lines of these radices; ``is_filtered``: with a product, and a second transform.
+
+    ``kept``: the numbers of a line that are loaded, and stored; all by default.
     """
     n = math.prod(radices)
-    rows = max(1, (2048 if any(together) else 1024) // n)
-    if any(together):
-        rows = max(rows, 4)
-    gap = _GAP
-    while rows * _width(n, gap) * dtype.itemsize > most_bytes:
-        rows, gap = (rows, 0) if gap else (rows // 2, _GAP)
-    threads = min(max(-(-rows * n // _NUMBERS), _LEAST_THREADS), _MOST_THREADS)
-    stages, before, offset = [], 1, 1
-    for number, radix in enumerate(radices):
-        is_first, is_last = number == 0, number == len(radices) - 1
-        rows_first = together[0] if is_first else together[1]
-        butterflies = -(-rows * n // radix // threads)
-        stages.append(
-            Stage(radix, before, offset, butterflies, rows_first, is_first, is_last, tables_of(radix))
-        )  # fmt: skip
-        offset += 0 if is_first else (radix - 1) * before
-        before *= radix
-    return Shape(n, rows, threads, gap, _width(n, gap), dtype.type, inner > 1, tuple(stages))
+    threads = _threads([rows * n // radix for radix in radices], rows * n)
+    stages: list[Stage] = []
+    for transform in range(1 + is_filtered):
+        before, offset = 1, 1
+        for number, radix in enumerate(radices):
+            is_first, is_end = not stages, number == len(radices) - 1
+            is_last = is_end and transform == is_filtered and not is_half
+            butterflies = -(-rows * n // radix // threads)
+            stages.append(
+                Stage(
+                    radix, before, offset, butterflies, together[0] if is_first else together[1], is_first, is_last,
+                    is_exact=butterflies * threads * radix == rows * n,
+                    kept=radix if kept is None else -(-kept * radix // n), loads=_apart(n // radix, radix, gap),
+                    stores=_apart(before, radix, gap), is_filtered=is_end and transform < is_filtered,
+                    tables=tables_of(radix),
+                )
+            )  # fmt: skip
+            offset += 0 if number == 0 else (radix - 1) * before
+            before *= radix
+    neighbours = -(-_GAP // rows) if any(together) else n // max(radices[:2])
+    width = _width(n, gap, neighbours)
+    return Shape(
+        n, rows, threads, gap, width, dtype.type, is_whole, in_place, together[1], is_half, tuple(stages)
+    )  # fmt: skip
 
 
-def _width(n: int, gap: int) -> int:
-    """Numbers from one line to the next: odd, so that lines begin in different banks, if there is room for gaps."""
-    return (n + n // gap) | 1 if gap else n
-
-
-def run_tiles(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
-    """Transforms each line of ``load`` into ``store``; the length has small prime factors."""
+def _most_bytes(view: amp.accelerator_view) -> int:
     limits = view.accelerator.limits
-    most_bytes = 32_768 if limits is None else limits.shared_bytes
-    longest = min(LONGEST_LINE, 1 << (most_bytes // dtype.itemsize).bit_length() - 1)
-    parts = (lines.n,) if lines.n <= longest else split(lines.n, LONGEST_PART)
+    return 32_768 if limits is None else limits.shared_bytes
+
+
+def _is_far(lines: Lines, dtype: np.dtype[Any]) -> bool:
+    """Whether a column is so long that each of its numbers is in another page of memory, which is slow."""
+    return lines.n * lines.inner * dtype.itemsize > _FAR
+
+
+def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> bool:
+    """Whether lines are transformed in one launch: they fit in a tile, and columns with neighbours."""
+    longest = min(LONGEST_LINE, 1 << (_most_bytes(view) // dtype.itemsize).bit_length() - 1)
+    if lines.inner > 1:
+        longest = min(longest, LONGEST_PART // 4 if _is_far(lines, dtype) else LONGEST_PART)
+    return lines.n <= longest
+
+
+def run_tiles(
+    view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any],
+    *, in_place: bool = False, spectrum: Any = None, halves: Any = None, kept: int | None = None,
+) -> None:  # fmt: skip
+    """Transforms each line of ``load`` into ``store``; the length has small prime factors.
+
+    For lines of one launch: ``spectrum``: of a filter, their transforms times it, transformed again, are stored, with
+    zeros behind the first ``kept`` numbers, of which as many are stored; ``halves``: the factors of
+    :func:`vkamp.fft.butterflies.unmixed`, whose results are stored.
+    """
+    if halves is not None:
+        middle: Any = Halves(halves)
+    else:
+        middle = Unfiltered() if spectrum is None else Spectrum(spectrum)
+    most_bytes = _most_bytes(view)
+    part = LONGEST_PART // 4 if lines.inner > 1 and _is_far(lines, dtype) else LONGEST_PART
+    parts = (lines.n,) if takes(view, lines, dtype) else split(lines.n, part)
+    assert len(parts) == 1 or (spectrum is None and halves is None)
     plane = lines.n * lines.inner
     scratch = [
         Planes(amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view), plane)
@@ -225,14 +479,20 @@ def run_tiles(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, d
     for number, n in enumerate(parts):
         earlier = math.prod(parts[:number])
         target = store if number == len(parts) - 1 else scratch[number % 2]
-        radices = radices_of(n)
-        assert radices is not None
         step, before = plane // n, earlier * lines.inner
-        shape = shape_of(radices, dtype, most_bytes, lines.inner, (step > 1, before > 1))
+        together = (step > 1, before > 1)
+        radices = radices_in_tile(n, together)
+        rows, gap = rows_of(radices, dtype, most_bytes, together)
         count = lines.outer * step
-        domain = amp.extent(-(-count // shape.rows) * shape.threads).tile(shape.threads)
+        shape = shape_of(
+            radices, dtype, rows, gap, together, is_whole=count % rows == 0,
+            in_place=in_place and len(parts) == 1, is_filtered=spectrum is not None, is_half=halves is not None,
+            kept=kept,
+        )  # fmt: skip
+        domain = amp.extent(-(-count // rows) * shape.threads).tile(shape.threads)
         amp.parallel_for_each(
-            view, domain, tile_pass, source, target, twiddles(earlier, n, dtype), _table_of(radices, dtype),
-            np.uint32(count), np.uint32(step), np.uint32(before), np.uint32(lines.inner), shape=shape,
+            view, domain, tile_pass, source, target, middle, tile_twiddles(earlier, n, dtype),
+            _table_of(radices, dtype),
+            Grid(count, step, before, lines.inner) if step > 1 or before > 1 else Neighbours(count), shape=shape,
         )  # fmt: skip
         source = target

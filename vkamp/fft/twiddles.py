@@ -16,15 +16,45 @@ from vkamp.fft.lengths import MOST_IN_TABLE, roots, table
 _LOW = 10
 
 
+@amp.func
+def powers(w, w4, w8, w16, *, radix: amp.constant):
+    """The powers 1 to ``radix - 1`` of a number, given some of them.
+
+    The error of a given number counts twice at most: powers of one number would multiply its error.
+    """
+    w2 = w * w
+    low = (w, w, w2, w4 * w.conjugate())
+    w12 = w8 * w4
+    high = (w4, w4, w8, w12, w16, w16 * w4, w16 * w8, w16 * w12)
+    return tuple(
+        low[r] if r < 4 else (high[r // 4] * low[r % 4] if r % 4 > 0 else high[r // 4]) for r in range(1, radix)
+    )
+
+
+@amp.func
+def _powers_of(twiddles, k, *, radix: amp.constant):
+    """The factors 1 to ``radix - 1`` for an exponent."""
+    if radix < 5:
+        return tuple(twiddles.factor(r, k) for r in range(1, radix))
+    w4 = twiddles.factor(4, k)
+    w8 = twiddles.factor(8, k) if radix > 8 else w4
+    return powers(twiddles.factor(1, k), w4, w8, twiddles.factor(16, k) if radix > 16 else w8, radix=radix)
+
+
 class NoTwiddles:
     """Of the first pass: all factors are 1."""
 
     __slots__ = ()
 
     @amp.func
-    def times(self, z, r, k):
-        """The number itself."""
-        return z
+    def applied(self, v, k, *, radix: amp.constant):
+        """The numbers themselves."""
+        return v
+
+    @amp.func
+    def applied_from(self, v, first, step, k, *, radix: amp.constant):
+        """The numbers themselves."""
+        return v
 
 
 class Twiddles:
@@ -40,9 +70,15 @@ class Twiddles:
         self.before, self.values = before, table((before, radix, dtype), make)
 
     @amp.func
-    def times(self, z, r, k):
-        """The number times a factor."""
-        return z * self.values[r * self.before + k]
+    def factor(self, r, k):
+        """A factor."""
+        return self.values[r * self.before + k]
+
+    @amp.func
+    def applied(self, v, k, *, radix: amp.constant):
+        """The numbers ``r`` of a butterfly times their factors."""
+        w = _powers_of(self, k, radix=radix)
+        return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(radix))
 
 
 class LongTwiddles:
@@ -58,10 +94,28 @@ class LongTwiddles:
         self.values = table((n, dtype), make)
 
     @amp.func
-    def times(self, z, r, k):
-        """The number times a factor."""
+    def factor(self, r, k):
+        """A factor."""
         exponent = r * k
-        return z * (self.values[exponent & ((1 << _LOW) - 1)] * self.values[(exponent >> _LOW) + (1 << _LOW)])
+        return self.values[exponent & ((1 << _LOW) - 1)] * self.values[(exponent >> _LOW) + (1 << _LOW)]
+
+    @amp.func
+    def applied(self, v, k, *, radix: amp.constant):
+        """The numbers ``r`` of a butterfly times their factors."""
+        w = _powers_of(self, k, radix=radix)
+        return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(radix))
+
+    @amp.func
+    def applied_from(self, v, first, step, k, *, radix: amp.constant):
+        """The numbers ``first + r * step`` of a line times their factors."""
+        w = self.factor(first, k)
+        ratios = _powers_of(self, step * k, radix=radix)
+        return tuple(v[r] * (w * ratios[r - 1]) if r > 0 else v[r] * w for r in range(radix))
+
+
+def tile_twiddles(before: int, n: int, dtype: np.dtype[Any]) -> Any:
+    """The factors of a launch whose tiles transform ``n`` numbers, after launches whose product is ``before``."""
+    return NoTwiddles() if before == 1 else LongTwiddles(before * n, dtype)
 
 
 def twiddles(before: int, radix: int, dtype: np.dtype[Any]) -> Any:
