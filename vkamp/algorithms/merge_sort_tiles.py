@@ -19,20 +19,21 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 
-#: Threads of a tile, and elements of each: an odd number, so that the threads' elements are in different banks.
-THREADS, ITEMS = 256, 15
+#: Threads of a tile without values and with them, and elements of each: an odd number, so that the elements of the
+#: threads are in different banks.
+THREADS, THREADS_OF_PAIRS, ITEMS = 256, 128, 15
 #: Bytes of ``tile_static`` memory for a tile's elements.
 _STAGE = 32 * 1024
 
 
-def _shape_of(view: amp.accelerator_view, itemsize: int) -> tuple[int, int]:
-    """The threads of a tile, a power of two, and the elements of each, for elements of that many bytes."""
+def _shape_of(view: amp.accelerator_view, itemsize: int, most: int) -> tuple[int, int]:
+    """The threads of a tile, a power of two up to ``most``, and the elements of each, of that many bytes."""
     if view.accelerator.is_emulated:
         # CPU drivers compile few loads quickly.
         return 32, 3
     limits = view.accelerator.limits
     assert limits is not None
-    threads, room = min(THREADS, 1 << limits.tile_threads.bit_length() - 1), min(_STAGE, limits.shared_bytes)
+    threads, room = min(most, 1 << limits.tile_threads.bit_length() - 1), min(_STAGE, limits.shared_bytes)
     while threads > 32 and threads * itemsize > room:
         threads //= 2
     return threads, min(max(room // (threads * itemsize) - 1 | 1, 1), ITEMS)
@@ -249,7 +250,10 @@ def sort_pairs(
     ``out`` may be the memory of the keys, and ``moved`` that of the values.
     """
     n, has_values = keys.extent[0], values is not None
-    threads, items = _shape_of(view, out.dtype.itemsize + (max(moved.dtype.itemsize, 4) if has_values else 0))
+    if has_values:
+        threads, items = _shape_of(view, out.dtype.itemsize + max(moved.dtype.itemsize, 4), THREADS_OF_PAIRS)
+    else:
+        threads, items = _shape_of(view, out.dtype.itemsize, THREADS)
     length = threads * items
     tiles = -(-n // length)
     domain = amp.extent(tiles * threads).tile(threads)

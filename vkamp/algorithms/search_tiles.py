@@ -18,7 +18,7 @@ from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import element
 
 #: Threads of a tile, values that each of them searches for, and bytes of elements in ``tile_static`` memory.
-TILE, ROUNDS, STAGE = 256, 16, 8192
+TILE, ROUNDS, STAGE = 256, 16, 4096
 #: Elements of a line of a cache, and how many elements are so many that a sample of one for each line pays.
 LINE, MANY = 32, 1 << 20
 
