@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import repeat
 
 from vkamp.errors import Note, Span
@@ -42,11 +43,18 @@ _COMPOUND = (ast.If, ast.For, ast.While, ast.Match, ast.With, ast.Try)
 
 def note_bindings(ctx: Context, node: ast.FunctionDef) -> None:
     """Notes how often and where a function binds its names."""
+    ctx.discards, ctx.with_one_binding, ctx.once_bound, ctx.rebound = _all_bindings(node)
+
+
+# Syntax trees are kept, and functions of libraries are lowered for many kernels.
+@lru_cache(maxsize=1024)
+def _all_bindings(node: ast.FunctionDef) -> tuple[bool, frozenset[str], frozenset[str], frozenset[str]]:
+    """Whether ``_`` is never read, the names with one binding, those bound once, and those bound again."""
     names = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == "_")
-    ctx.discards = all(isinstance(n.ctx, ast.Store) for n in names)
-    ctx.with_one_binding = with_one_binding(node.body)
-    ctx.once_bound, ctx.rebound = _bindings(node)
-    ctx.rebound -= ctx.with_one_binding
+    discards = all(isinstance(n.ctx, ast.Store) for n in names)
+    single = with_one_binding(node.body)
+    once, again = _bindings(node)
+    return discards, single, once, again - single
 
 
 def _bindings(node: ast.FunctionDef) -> tuple[frozenset[str], frozenset[str]]:

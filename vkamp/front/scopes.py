@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -93,6 +94,7 @@ def _free(nodes: Iterator[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]
             yield from _free(_inside(item), bound | comprehension_names(item))
 
 
+@lru_cache(maxsize=1024)
 def assigned_once(node: ast.FunctionDef) -> frozenset[str]:
     """Names that one plain assignment binds and nothing else does."""
     counts = {arg.arg: 1 for arg in parameters(node)}

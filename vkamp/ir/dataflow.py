@@ -49,8 +49,11 @@ def read(statement: ir.Stmt) -> set[str]:
 
 def named(block: Iterable[ir.Stmt]) -> set[str]:
     """The names of all variables that statements and their nested blocks read or change."""
-    statements = ir.walk_statements(tuple(block))
-    return {v.name for s in statements for v in mentioned(s) if v.storage != "tile_static"}
+    found: set[str] = set()
+    for statement in ir.walk_statements(tuple(block)):
+        found |= read(statement)
+        found.update(v.name for v in ir.results(statement) if v.storage != "tile_static")
+    return found
 
 
 def exposed(block: ir.Block) -> frozenset[str]:

@@ -172,10 +172,12 @@ def own_nodes(statement: Stmt) -> tuple[Node, ...]:
 
 def walk_statements(block: Block) -> Iterator[Stmt]:
     """Every statement of a block and its nested blocks, in source order."""
-    for statement in block:
+    left = list(block[::-1])
+    while left:
+        statement = left.pop()
         yield statement
-        for inner in blocks(statement):
-            yield from walk_statements(inner)
+        for name in reversed(FIELDS[type(statement)].blocks):
+            left.extend(getattr(statement, name)[::-1])
 
 
 def _updated(node: _N, updates: dict[str, object]) -> _N:
@@ -196,8 +198,11 @@ def _changed(node: _N, updates: dict[str, object]) -> _N:
 
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
+    operands = FIELDS[type(node)].operands
+    if not operands:
+        return change(node)
     updates: dict[str, object] = {}
-    for name, several in reversed(FIELDS[type(node)].operands):
+    for name, several in reversed(operands):
         value = getattr(node, name)
         if several:
             new = tuple([transform(each, change) for each in value])

@@ -7,7 +7,7 @@ guess is good to a factor of two or three, which is enough to choose a form by a
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import DIVISIONS
@@ -29,7 +29,13 @@ class Effort:
     accesses: int = 0
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Effort(
+            self.expressions + other.expressions,
+            self.divisions + other.divisions,
+            self.branches + other.branches,
+            self.loops + other.loops,
+            self.accesses + other.accesses,
+        )
 
     @property
     def seconds(self) -> float:

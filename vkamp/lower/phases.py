@@ -115,13 +115,20 @@ def phases_of(block: ir.Block) -> tuple[Item, ...]:
 
 def _follows(block: ir.Block, where: _Where) -> bool:
     """Whether a barrier may be reached from the beginning of a block."""
-    reached = where.after
+    return _reached(block, where)[0]
+
+
+def _reached(block: ir.Block, where: _Where) -> list[bool]:
+    """Whether a barrier may be reached from before each statement of a block, and from its end."""
+    reached = [where.after]
     for statement in reversed(block):
-        reached = _follows_statement(statement, dataclasses.replace(where, after=reached))
+        reached.append(_follows_statement(statement, where, reached[-1]))
+    reached.reverse()
     return reached
 
 
-def _follows_statement(statement: ir.Stmt, where: _Where) -> bool:
+def _follows_statement(statement: ir.Stmt, where: _Where, after: bool) -> bool:
+    """``where`` is that of the statement's block, except for ``after``, which is the statement's own."""
     if is_wait(statement):
         return True
     if isinstance(statement, ir.Break):
@@ -131,10 +138,11 @@ def _follows_statement(statement: ir.Stmt, where: _Where) -> bool:
     if isinstance(statement, ir.Return):
         return False
     if isinstance(statement, ir.If):
-        return any(_follows(side, where) for side in ir.blocks(statement))
+        inside = dataclasses.replace(where, after=after)
+        return any(_follows(side, inside) for side in ir.blocks(statement))
     if isinstance(statement, (ir.For, ir.While)):
-        return _head(statement, where.after)
-    return where.after
+        return _head(statement, after)
+    return after
 
 
 def _head(loop: ir.For | ir.While, after: bool) -> bool:
@@ -180,12 +188,12 @@ class _Splitter:
                 run.clear()
             exits = False
 
+        reached = _reached(block, where)
         for number, statement in enumerate(block):
             if isinstance(statement, ir.Assert) or _declares_shared(statement):
                 continue
-            rest = block[number + 1 :]
-            after = _completes(statement) and _follows(rest, where)
-            here = dataclasses.replace(where, after=after, last=where.last and not rest)
+            after = _completes(statement) and reached[number + 1]
+            here = dataclasses.replace(where, after=after, last=where.last and number == len(block) - 1)
             jumps = list(_jumps((statement,)))
             if exits and contains((statement,), is_wait):
                 # No barrier can be reached from where some threads return: no thread comes here.
