@@ -10,6 +10,8 @@ import tempfile
 
 import pytest
 
+from pytest_vkamp import accelerator_names
+
 # An environment that was installed before the plugin was announced does not load it by itself.
 pytest_plugins = ["pytester", *(name for name in ("pytest_vkamp",) if name not in sys.modules)]
 
@@ -18,6 +20,8 @@ LONGEST = ("outputs", "tools", "fuzz")
 
 #: What the project calls the mark.
 MARKER = "accelerators"
+#: The mark of tests that a part of the suite's accelerators run, to save time.
+SAMPLE = "sample"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Order(), "vkamp-tests-order")
     config.addinivalue_line("markers", f"{MARKER}(*names): short for vkamp_accelerators")
+    config.addinivalue_line(
+        "markers",
+        f"{SAMPLE}(*names): of the accelerators in pyproject.toml only these run the test, which saves time; "
+        "every other accelerator of the session runs it",
+    )
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A script's background job is started with Ctrl-C ignored, and so would be the programs that tests interrupt.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,6 +50,11 @@ def _mark(node: pytest.Item) -> None:
     mark = node.get_closest_marker(MARKER)
     if mark is not None:
         node.add_marker(pytest.mark.vkamp_accelerators(*mark.args))
+    sample = node.get_closest_marker(SAMPLE)
+    if sample is not None:
+        usual = node.config.getini("vkamp_accelerators")
+        others = [name for name in accelerator_names(node.config) if name.partition("@")[0] not in usual]
+        node.add_marker(pytest.mark.vkamp_accelerators(*sample.args, *others))
 
 
 @pytest.hookimpl(tryfirst=True)

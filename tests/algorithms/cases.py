@@ -17,7 +17,7 @@ import pytest
 
 import vkamp as amp
 from tests.algorithms import table
-from vkamp.algorithms import _choose
+from tests.library_views import forced
 
 COMPLEX = (np.complex64, np.complex128)
 #: Nothing, one, and around the sizes of a subgroup, of the pieces of one invocation, of tiles and of blocks.
@@ -90,14 +90,14 @@ def inputs(case: Case, most: int | None = None) -> Iterator[Any]:
         yield data(kind, dtype, (n,) if case.rank == 1 else (3, n), offset)
 
 
-def one_input(case: Case, turn: int) -> Any:
+def one_input(case: Case, number: int) -> Any:
     """One input of a case; types, sizes and kinds alternate from case to case."""
     dtypes = [each for each in case.dtypes if np.dtype(each) not in _WIDE] or case.dtypes
-    dtype, kind = dtypes[turn % len(dtypes)], case.kinds[turn % len(case.kinds)]
+    dtype, kind = dtypes[number % len(dtypes)], case.kinds[number % len(case.kinds)]
     sizes = [n for n in case.sizes if n <= SMALL] or case.sizes[:1]
-    n = sizes[-1 - turn % min(3, len(sizes))]
+    n = sizes[-1 - number % min(3, len(sizes))]
     kind = "random" if kind in ("special", "zeros") and np.dtype(dtype).kind not in "fc" else kind
-    return data(kind, dtype, (n,) if case.rank == 1 else (3, n), case.offsets[turn % len(case.offsets)])
+    return data(kind, dtype, (n,) if case.rank == 1 else (3, n), case.offsets[number % len(case.offsets)])
 
 
 #: The device features that types of numbers need.
@@ -114,7 +114,7 @@ def run(case: Case, a: Any, view: amp.accelerator_view, form: str | None = None)
     feature = _WIDE.get(a.dtype)
     lacks = feature is not None and feature not in view.accelerator.features
     options = {"accelerator_view": view}
-    with contextlib.nullcontext() if form is None else _choose.forced(form):
+    with contextlib.nullcontext() if form is None else forced(form):
         if isinstance(case.expected, type):
             with pytest.raises(case.expected):
                 case.call(a, options)

@@ -352,9 +352,9 @@ def windows(a):
     return [(i, j, d) for i in marks for j in marks if i <= j for d in (False, True)] + [(w - 1, w, False)]
 
 
-for turn in range(len(windows(np.zeros(1, np.int8)))):
-    case("device_radix_sort_keys", f"bit window {turn}", lambda a, k, t=turn: alg.sort(a, bits=windows(a)[t][:2], descending=windows(a)[t][2], **k), lambda a, t=turn: a[by_bits(a, *windows(a)[t])], dtypes=(*INTEGERS, *WIDE), sizes=(0, 1, 257, 2049), kinds=("limits", "random"))
-    case("device_radix_sort_pairs", f"bit window {turn}", lambda a, k, t=turn: alg.sort_by_key(a, positions(a), bits=windows(a)[t][:2], descending=windows(a)[t][2], **k), lambda a, t=turn: (a[by_bits(a, *windows(a)[t])], by_bits(a, *windows(a)[t])), dtypes=(np.int8, np.uint16, np.int32, np.uint64), sizes=(1, 257, 2049))
+for number in range(len(windows(np.zeros(1, np.int8)))):
+    case("device_radix_sort_keys", f"bit window {number}", lambda a, k, t=number: alg.sort(a, bits=windows(a)[t][:2], descending=windows(a)[t][2], **k), lambda a, t=number: a[by_bits(a, *windows(a)[t])], dtypes=(*INTEGERS, *WIDE), sizes=(0, 1, 257, 2049), kinds=("limits", "random"))
+    case("device_radix_sort_pairs", f"bit window {number}", lambda a, k, t=number: alg.sort_by_key(a, positions(a), bits=windows(a)[t][:2], descending=windows(a)[t][2], **k), lambda a, t=number: (a[by_bits(a, *windows(a)[t])], by_bits(a, *windows(a)[t])), dtypes=(np.int8, np.uint16, np.int32, np.uint64), sizes=(1, 257, 2049))
 case("device_radix_sort_keys", "bits beyond the type", lambda a, k: alg.sort(a, bits=(0, 33), **k), ValueError, sizes=(10,))
 case("device_radix_sort_keys", "bits of floats", lambda a, k: alg.sort(a, bits=(0, 8), **k), TypeError, dtypes=(np.float32,), sizes=(10,))
 

@@ -6,8 +6,8 @@ import numpy as np
 
 import vkamp as amp
 from tests.algorithms.table import compare, inputs
+from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import _choose
 from vkamp.dispatch import call_cache
 
 #: Functions that wait for a number, of which the size of the result depends, without these arguments.
@@ -96,7 +96,7 @@ def every_function(view, tested, monkeypatch):
     repeated = []
     for position, row in enumerate(tested):
         runs.clear()
-        with _choose.forced("runs" if position % 2 else "tiles"):
+        with forced("runs" if position % 2 else "tiles"):
             compare(row, list(inputs(row, position))[-1], {"accelerator_view": view})
         if runs:
             repeated.append(row.name)

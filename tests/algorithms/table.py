@@ -88,15 +88,15 @@ def strided(raw: Any, how: str) -> Any:
     return raw
 
 
-def inputs(row: Row, turn: int, *, small: bool = False) -> Iterator[Any]:
+def inputs(row: Row, number: int, *, small: bool = False) -> Iterator[Any]:
     """A few inputs of a row, with alternating types, sizes and layouts."""
-    dtype = row.dtypes[turn % len(row.dtypes)]
+    dtype = row.dtypes[number % len(row.dtypes)]
     sizes = (33,) if row.once or small else (1, 2, 33, 64, 1031)
     for n in sorted({max(row.least, n) for n in sizes}):
         yield data("random", dtype, shape_of(row, n))
     if not (row.once or small):
-        kind = ("constant", "sorted", "reversed", "few")[turn % 4]
-        yield strided(data(kind, dtype, shape_of(row, 65)), LAYOUTS[turn % len(LAYOUTS)])
+        kind = ("constant", "sorted", "reversed", "few")[number % 4]
+        yield strided(data(kind, dtype, shape_of(row, 65)), LAYOUTS[number % len(LAYOUTS)])
         if row.nan and np.dtype(dtype).kind == "f":
             yield data("special", dtype, shape_of(row, 257))
 
@@ -121,13 +121,6 @@ def checked_inputs(row: Row) -> Iterator[Any]:
     """Inputs for check mode: less than a tile, and several runs and tiles."""
     for n in sorted({max(row.least, n) for n in ((33,) if row.once else (3, 1301))}):
         yield data("random", row.dtypes[0], shape_of(row, n))
-
-
-def name_of(view: Any) -> str:
-    """``reference``, ``swiftshader``, ``llvmpipe``, or another device's description."""
-    accelerator = view.accelerator
-    what = f"{accelerator.device_path} {accelerator.description}".lower()
-    return next((name for name in ("reference", "swiftshader", "llvmpipe") if name in what), what)
 
 
 def shape_of(row: Row, n: int) -> tuple[int, ...]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import _choose, functional
+from vkamp.algorithms import functional
 
 
 @amp.func
@@ -18,7 +19,7 @@ def last(a, b):
 
 @pytest.fixture(autouse=True)
 def tiles():
-    with _choose.forced("tiles"):
+    with forced("tiles"):
         yield
 
 

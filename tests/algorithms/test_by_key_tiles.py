@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms import lazy
 
 
 @amp.func
@@ -20,7 +21,7 @@ def last(a, b):
 
 @pytest.fixture(autouse=True)
 def tiles():
-    with _choose.forced("tiles"):
+    with forced("tiles"):
         yield
 
 

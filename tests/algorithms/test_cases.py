@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.algorithms import cases_amp, cases_cub  # noqa: F401
 from tests.algorithms.cases import CASES, one_input, run
-from tests.algorithms.table import name_of
+from tests.library_views import name_of
 
 LISTS = [each for each in CASES if each.suite != "complex"]
 #: Each device runs one case of so many, beginning with another one.
@@ -14,5 +14,10 @@ PART = {"reference": (16, 0), "llvmpipe": (24, 5), "swiftshader": (48, 11)}
 def test_against_numpy(accelerator_view):
     name = name_of(accelerator_view)
     parts, part = PART.get(name, (1, 0))
-    for turn, case in enumerate(LISTS[part::parts]):
-        run(case, one_input(case, turn), accelerator_view, "tiles" if name == "llvmpipe" and turn % 3 == 0 else "runs")
+    for number, case in enumerate(LISTS[part::parts]):
+        run(
+            case,
+            one_input(case, number),
+            accelerator_view,
+            "tiles" if name == "llvmpipe" and number % 3 == 0 else "runs",
+        )

@@ -8,7 +8,7 @@ import pytest
 import vkamp as amp
 from tests.algorithms import cases_complex  # noqa: F401
 from tests.algorithms.cases import CASES, one_input, run
-from tests.algorithms.table import name_of
+from tests.library_views import name_of
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional as fn
 from vkamp.algorithms import lazy, stl
@@ -62,13 +62,13 @@ def test_against_numpy(accelerator_view):
     """``python -m tests.algorithms --cases --only complex`` runs all types, sizes and forms."""
     name = name_of(accelerator_view)
     parts, part = PART.get(name, (1, 0))
-    for turn, case in enumerate(COMPLEX):
-        if turn % parts == part:
+    for number, case in enumerate(COMPLEX):
+        if number % parts == part:
             run(
                 case,
-                one_input(case, turn),
+                one_input(case, number),
                 accelerator_view,
-                "tiles" if parts == 3 and turn % 4 == 0 and not part else "runs",
+                "tiles" if parts == 3 and number % 4 == 0 and not part else "runs",
             )
 
 

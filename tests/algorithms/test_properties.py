@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.algorithms.inputs import AFFINE, composed
+from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import _choose
 
 EXAMPLES = int(os.environ.get("VKAMP_TEST_EXAMPLES", 0))
 #: Around the sizes of runs, tiles and blocks.
@@ -208,7 +208,7 @@ def hold(view, name, form, most, examples):
     )  # fmt: skip
     @given(strategy(most), whole(min(most, 300)))
     def tried(a, b):
-        with contextlib.nullcontext() if form is None else _choose.forced(form), np.errstate(all="ignore"):
+        with contextlib.nullcontext() if form is None else forced(form), np.errstate(all="ignore"):
             PROPERTIES[name](a, b, {"accelerator_view": view})
 
     tried()

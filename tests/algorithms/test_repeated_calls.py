@@ -20,7 +20,7 @@ N = 3001
 #: As many calls as there are copies, and more.
 CALLS = 7
 #: Parts of the table, and how many of them the suite runs.
-PARTS, SLICE = 16, 2
+PARTS, SLICE = 16, 1
 
 
 @pytest.fixture(autouse=True)

@@ -138,8 +138,8 @@ def test_all_names_are_there_documented_and_tested():
 @pytest.mark.accelerators("llvmpipe")
 @pytest.mark.parametrize("part", range(4))
 def test_against_numpy(accelerator_view, part):
-    for turn, (name, calls) in enumerate(CASES.items()):
-        for call, expected in calls if turn % 4 == part else []:
+    for number, (name, calls) in enumerate(CASES.items()):
+        for call, expected in calls if number % 4 == part else []:
             memory = RAW, SORTED, LESS, np.zeros_like(RAW)
             views = [amp.array_view(amp.array(each, accelerator_view=accelerator_view)) for each in memory]
             np.testing.assert_array_equal(np.asarray(call(*views)), expected, err_msg=name)

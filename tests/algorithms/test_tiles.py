@@ -7,13 +7,14 @@ import pytest
 
 import vkamp as amp
 from tests.algorithms.inputs import TYPES, descending_order, numbers_of
+from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import _choose, radix_sort_tiles
+from vkamp.algorithms import radix_sort_tiles
 
 
 @pytest.fixture
 def tiles():
-    with _choose.forced("tiles"):
+    with forced("tiles"):
         yield
 
 

@@ -42,9 +42,9 @@ def options(view, *letters):
     if os.environ.get("VKAMP_BLAS_ALL"):
         return combinations
     name = view.accelerator.description.lower()
-    turn = 0 if "swiftshader" in name else 1 if "llvmpipe" in name else 2
+    own = 0 if "swiftshader" in name else 1 if "llvmpipe" in name else 2
     # Neighbouring combinations differ in their last option; the shift gives each device every value of it.
-    return [each for each in combinations if (each[0] + each[0] // 3) % 3 == turn]
+    return [each for each in combinations if (each[0] + each[0] // 3) % 3 == own]
 
 
 def sizes(view):

@@ -75,7 +75,7 @@ def test_in_place(accelerator_view, n):
     close(a, wide(x))
 
 
-@pytest.mark.accelerators("llvmpipe", "reference")
+@pytest.mark.sample("llvmpipe", "reference")
 def test_wrong_targets(accelerator_view):
     x, where = numbers(4, 8), {"accelerator_view": accelerator_view}
     a = amp.array(x, **where)
@@ -88,7 +88,7 @@ def test_wrong_targets(accelerator_view):
     close(a, x)
 
 
-@pytest.mark.accelerators("llvmpipe")
+@pytest.mark.accelerators("swiftshader")
 def test_errors(accelerator_view):
     x = numbers(4, 8)
     with pytest.raises(ValueError, match="Invalid number of FFT data points"):
@@ -130,7 +130,7 @@ def test_captured_calls(accelerator_view):
         close(back, np.pad(wide(values), ((0, 0), (0, 5))))
 
 
-@pytest.mark.accelerators("llvmpipe", "swiftshader")
+@pytest.mark.accelerators("drivers")
 def test_repeated_calls(accelerator_view):
     call_cache.trim()
     x = numbers(4, 60)
@@ -143,7 +143,7 @@ def test_repeated_calls(accelerator_view):
     call_cache.trim()
 
 
-@pytest.mark.accelerators("llvmpipe")
+@pytest.mark.sample("llvmpipe")
 @pytest.mark.parametrize(("name", "n", "axis"), [("fft", 6, 0), ("irfft", 8, 1)])
 def test_check_mode_finds_nothing(accelerator_view, monkeypatch, name, n, axis):
     monkeypatch.setenv("VKAMP_CHECK", "1")

@@ -7,14 +7,10 @@ import pytest
 
 import vkamp as amp
 from tests.fft.compare import close, numbers, wide
+from tests.library_views import name_of
 from vkamp import fft
 
 MODES = ("full", "same", "valid")
-LLVMPIPE = "llvmpipe@vulkan"
-
-
-def view_of(accelerator):
-    return amp.accelerator(accelerator).default_view
 
 
 def kept(full, mode, shape, other):
@@ -34,18 +30,18 @@ def convolved(a, b):
     return found
 
 
-@pytest.mark.parametrize("accelerator", ["reference", LLVMPIPE, "swiftshader@vulkan"])
-def test_rows(accelerator):
-    where = {"accelerator_view": view_of(accelerator)}
+def test_rows(accelerator_view):
+    where = {"accelerator_view": accelerator_view}
     a, b = numbers(11).real.copy(), numbers(4).real.copy()
-    for mode in MODES if accelerator == LLVMPIPE else ("same",):
+    for mode in ("same",) if name_of(accelerator_view) in ("reference", "swiftshader") else MODES:
         close(fft.convolve(a, b, mode, **where), kept(np.convolve(wide(a), wide(b)), mode, (11,), (4,)))
         close(fft.correlate(a, b, mode, **where), kept(np.correlate(wide(a), wide(b), "full"), mode, (11,), (4,)))
 
 
+@pytest.mark.sample("llvmpipe")
 @pytest.mark.parametrize("mode", MODES)
-def test_images(mode):
-    where = {"accelerator_view": view_of(LLVMPIPE)}
+def test_images(accelerator_view, mode):
+    where = {"accelerator_view": accelerator_view}
     a, b = numbers(7, 10), numbers(3, 4, seed=1)
     full = convolved(wide(a), wide(b))
     close(fft.convolve(a, b, mode, **where), kept(full, mode, a.shape, b.shape))
@@ -57,17 +53,19 @@ def test_images(mode):
     close(out, kept(crossed, mode, a.shape, b.shape))
 
 
+@pytest.mark.sample("llvmpipe")
 @pytest.mark.parametrize(("n", "m"), [(2000, 3), (2047, 150), (600, 1), (20, 30)])
-def test_long_inputs_in_blocks(n, m):
-    where = {"accelerator_view": view_of(LLVMPIPE)}
+def test_long_inputs_in_blocks(accelerator_view, n, m):
+    where = {"accelerator_view": accelerator_view}
     a, b = numbers(n).real.copy(), numbers(m).real.copy()
     full = np.convolve(wide(a), wide(b))
     for mode in MODES:
         close(fft.oaconvolve(a, b, mode, **where), kept(full, mode, (n,), (m,)))
 
 
-def test_convolution_theorem():
-    view = view_of(LLVMPIPE)
+@pytest.mark.sample("llvmpipe")
+def test_convolution_theorem(accelerator_view):
+    view = accelerator_view
     a, b = numbers(30), numbers(30, seed=2)
     product = np.asarray(fft.fft(a, accelerator_view=view)) * np.asarray(fft.fft(b, accelerator_view=view))
     circular = [sum(complex(a[j]) * complex(b[k - j]) for j in range(30)) for k in range(30)]

@@ -7,6 +7,7 @@ import pytest
 
 import vkamp as amp
 from tests.fft.compare import close, numbers, wide
+from tests.library_views import name_of
 from vkamp import fft
 
 
@@ -36,10 +37,9 @@ def matrix(name, kind, n, norm):
 
 @pytest.mark.parametrize("kind", [2, 3])
 @pytest.mark.parametrize("name", ["dct", "dst"])
-@pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan", "swiftshader@vulkan"])
-def test_definitions(accelerator, name, kind):
-    where = {"accelerator_view": amp.accelerator(accelerator).default_view}
-    for n in (6,) if accelerator != "llvmpipe@vulkan" else (1, 2, 5, 8, 17):
+def test_definitions(accelerator_view, name, kind):
+    where = {"accelerator_view": accelerator_view}
+    for n in (6,) if name_of(accelerator_view) in ("reference", "swiftshader") else (1, 2, 5, 8, 17):
         x = numbers(3, n).real.copy()
         for norm in (None, "ortho", "forward") if n == 8 else ("ortho",):
             transform = matrix(name, kind, n, norm)
@@ -51,8 +51,9 @@ def test_definitions(accelerator, name, kind):
             close(getattr(fft, f"i{name}")(y, kind, norm=norm, **where), wide(x))
 
 
-def test_axes_lengths_and_errors():
-    where = {"accelerator_view": amp.accelerator("llvmpipe@vulkan").default_view}
+@pytest.mark.sample("llvmpipe")
+def test_axes_lengths_and_errors(accelerator_view):
+    where = {"accelerator_view": accelerator_view}
     x = numbers(4, 3).real.copy()
     for name in ("dct", "dst"):
         for kind in (2, 3):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import vkamp as amp
@@ -45,13 +45,14 @@ def test_errors():
         p.inverse_transform(np.zeros((4, 4), np.complex64))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@pytest.mark.sample("llvmpipe")
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     n=st.integers(1, 60), rows=st.integers(1, 3), by=st.integers(0, 60), seed=st.integers(0, 100), real=st.booleans()
 )
-def test_properties(n, rows, by, seed, real):
+def test_properties(accelerator_view, n, rows, by, seed, real):
     """Back and forth, Parseval's theorem, the shift theorem, and linearity."""
-    where = {"accelerator_view": amp.accelerator("llvmpipe@vulkan").default_view}
+    where = {"accelerator_view": accelerator_view}
     x, y = (numbers(rows, n, seed=seed + k) for k in (0, 1))
     if real:
         x = x.real.copy()

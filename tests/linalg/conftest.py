@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vkamp.algorithms import _choose
+from tests.library_views import direct_view, forced
 
 
 def pytest_collection_modifyitems(config, items):
@@ -22,8 +22,16 @@ def _is_slow(callspec):
     return any("swiftshader" in str(each) for each in callspec.params.values())
 
 
+@pytest.fixture
+def accelerator_view(accelerator):
+    """The default view through the direct engine, which starts programs sooner."""
+    view = direct_view(accelerator)
+    yield view
+    view.wait()
+
+
 @pytest.fixture(params=["runs", "tiles"])
 def form(request):
     """Each form of a product on each device."""
-    with _choose.forced(request.param):
+    with forced(request.param):
         yield request.param

@@ -224,12 +224,13 @@ def test_empty_and_errors():
         linalg.solve_triangular(wide[:, :2], wide[0, :2], trans="X")
 
 
-@pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
+@pytest.mark.sample("llvmpipe", "reference")
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-def test_double_precision(accelerator, dtype):
+def test_double_precision(accelerator_view, dtype):
     """Every factorisation, to the precision of doubles."""
-    view = amp.accelerator(accelerator).default_view
-    n = 4 if accelerator == "reference" else 35
+    view = accelerator_view
+    is_reference = view.accelerator.device_path == "reference"
+    n = 4 if is_reference else 35
     random = np.random.default_rng(6)
     a = random.standard_normal((n, n)) + (1j * random.standard_normal((n, n)) if dtype == np.complex128 else 0)
     b, h = a[:, :2].copy(), a @ a.conj().T + np.eye(n)
@@ -242,7 +243,7 @@ def test_double_precision(accelerator, dtype):
     q, r = (np.asarray(each) for each in linalg.qr(x))
     assert abs(q @ r - a).max() < bound
     np.testing.assert_allclose(np.asarray(linalg.det(x)), np.linalg.det(a), rtol=1e-10)
-    if accelerator == "reference":
+    if is_reference:
         w, v = (np.asarray(each) for each in linalg.eigh(y))
         assert abs(h @ v - v * w).max() < bound
         u, s, vh = (np.asarray(each) for each in linalg.svd(x))

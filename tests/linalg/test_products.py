@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.library_views import forced
 from tests.linalg.inputs import LAYOUTS, in_layout, numbers
 from vkamp import linalg
-from vkamp.algorithms import _choose, device_scalar
+from vkamp.algorithms import device_scalar
 
 SHAPES = [
     ((5,), (5,)), ((3, 5), (5,)), ((5,), (5, 4)), ((1, 1), (1, 1)), ((7, 1), (1, 6)), ((17, 33), (33, 20)),
@@ -26,12 +27,12 @@ def same(found, expected):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("turn", range(4))
-def test_products(accelerator_view, form, turn):
+@pytest.mark.parametrize("part", range(4))
+def test_products(accelerator_view, form, part):
     """Some of the shapes, with alternating layouts."""
-    for k, (first, second) in enumerate(SHAPES[turn::4]):
+    for k, (first, second) in enumerate(SHAPES[part::4]):
         a, b = numbers(np.float32, *first), numbers(np.float32, *second, seed=1)
-        layouts = LAYOUTS[(turn + k) % 4], LAYOUTS[(turn + 2 * k + 1) % 4]
+        layouts = LAYOUTS[(part + k) % 4], LAYOUTS[(part + 2 * k + 1) % 4]
         left, right = (in_layout(x, y, accelerator_view) for x, y in zip((a, b), layouts, strict=True))
         same(linalg.matmul(left, right, accelerator_view=accelerator_view), a @ b)
 
@@ -43,18 +44,18 @@ def test_types(accelerator_view, dtype):
         same(linalg.matmul(a, b, accelerator_view=accelerator_view), a @ b)
 
 
-@pytest.mark.accelerators("llvmpipe", "reference")
+@pytest.mark.sample("llvmpipe", "reference")
 @pytest.mark.parametrize("dtype", [np.int32, np.complex64])
 def test_types_in_tiles(accelerator_view, dtype):
-    with _choose.forced("tiles"):
+    with forced("tiles"):
         a, b = numbers(dtype, 5, 18), numbers(dtype, 18, 7, seed=1)
         same(linalg.matmul(a, b, accelerator_view=accelerator_view), a @ b)
 
 
-@pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
+@pytest.mark.sample("llvmpipe", "reference")
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.complex128])
-def test_wide_types(accelerator, dtype):
-    view = amp.accelerator(accelerator).default_view
+def test_wide_types(accelerator_view, dtype):
+    view = accelerator_view
     a, b = numbers(dtype, 6, 5), numbers(dtype, 5, 9, seed=1)
     same(linalg.matmul(a, b, accelerator_view=view), a @ b)
     same(linalg.matmul(a, b[:, 0], accelerator_view=view), a @ b[:, 0])

@@ -1,17 +1,24 @@
-"""The parts of the language that programs use: node classes of the IR, builtins, operators, and forms of the source."""
+"""The parts of the language that programs use: node classes of the IR, builtins, operators, and forms of the source.
+
+``python -m tools.fuzz.coverage COUNT`` prints a few of the first COUNT seeds whose programs use everything together.
+"""
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import sys
 from collections import Counter
 from typing import Any
 
+from tools.fuzz.programs import program
 from tools.fuzz.rows import LEFT_OUT
-from tools.fuzz.run import Loaded, quietly
+from tools.fuzz.run import Loaded, forget, load, quietly
+from vkamp.errors import CompileError
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 
-__all__ = ["NOT_CLAIMED", "claimed", "of"]
+__all__ = ["NOT_CLAIMED", "claimed", "few", "of"]
 
 #: Parts that no program uses, and why.
 NOT_CLAIMED: dict[str, str] = {
@@ -56,3 +63,29 @@ def of(loaded: Loaded) -> Counter[str]:
                     used.add(f"operator {node.op} of {node.type}")
     used |= {f"source {type(node).__name__}" for node in ast.walk(ast.parse(loaded.source))}
     return Counter(used)
+
+
+def few(count: int) -> tuple[list[int], list[str]]:
+    """Seeds whose programs together use everything that the first ``count`` do, and what none of those uses."""
+    uses: dict[int, set[str]] = {}
+    wanted = set(claimed())
+    for seed in range(count):
+        loaded = load(program(seed))
+        # The compiler refuses a few programs, which change an object that has a second name.
+        with contextlib.suppress(CompileError):
+            uses[seed] = wanted & of(loaded).keys()
+        forget(loaded)
+    left = {name for used in uses.values() for name in used}
+    missing = sorted(wanted - left)
+    chosen = []
+    while left:
+        best = max(uses, key=lambda seed: len(uses[seed] & left))
+        chosen.append(best)
+        left -= uses[best]
+    return sorted(chosen), missing
+
+
+if __name__ == "__main__":
+    found, absent = few(int(sys.argv[1]))
+    print(", ".join(map(str, found)))
+    print("used by none:", ", ".join(absent) or "nothing is missing")
