@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tempfile
+import zlib
 
 import pytest
 
@@ -22,6 +23,9 @@ LONGEST = ("outputs", "tools", "fuzz")
 MARKER = "accelerators"
 #: The mark of tests that a part of the suite's accelerators run, to save time.
 SAMPLE = "sample"
+#: The mark of tests whose cases are spread over the suite's accelerators, and the variable that runs each on all.
+SPREAD = "spread"
+ALL = "VKAMP_TEST_ALL"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         f"{SAMPLE}(*names): of the accelerators in pyproject.toml only these run the test, which saves time; "
         "every other accelerator of the session runs it",
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{SPREAD}(n): each accelerator in pyproject.toml runs one of n cases of the test, and each case runs on some "
+        f"accelerator; every other accelerator of the session runs all ({ALL}=1: all run all)",
     )
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A script's background job is started with Ctrl-C ignored, and so would be the programs that tests interrupt.
@@ -72,9 +81,33 @@ def _uses_a_driver(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         _mark(item)
+    _spread(config, items)
     if config.getoption("--vkamp-devices-only"):
         config.hook.pytest_deselected(items=[item for item in items if not _uses_a_driver(item)])
         items[:] = [item for item in items if _uses_a_driver(item)]
+
+
+def _spread(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases of tests with the mark."""
+    if os.environ.get(ALL):
+        return
+    usual = config.getini("vkamp_accelerators")
+    left_out = set()
+    for item in items:
+        mark = item.get_closest_marker(SPREAD)
+        if mark is None:
+            continue
+        where = item.callspec.params.get("accelerator", item.callspec.params.get("driver"))
+        assert where is not None, f"{item.nodeid}: {SPREAD} is for tests of accelerators"
+        # A hash, since every second case may have the same value of its last parameter.
+        case = "-".join(part for part in item.callspec.id.split("-") if part != where)
+        number = zlib.crc32(f"{item.originalname} {case}".encode())
+        name = where.partition("@")[0]
+        if name in usual and (number + usual.index(name)) % mark.args[0]:
+            left_out.add(item)
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 class _Order:
@@ -90,6 +123,8 @@ def pytest_collection_finish() -> None:
     # The tests live to the end: the garbage collections that some of them ask for need not go through all of them.
     gc.collect()
     gc.freeze()
+    # Compilation makes many objects and few cycles.
+    gc.set_threshold(20_000, 10, 10)
     # Tests change programs and run them again within the second by which Python tells old bytecode from new.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"

@@ -14,6 +14,7 @@ assert races, values
 @pytest.mark.filterwarnings("ignore::vkamp.RaceWarning")
 @pytest.mark.filterwarnings("ignore::vkamp.BarrierWarning")
 @pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.spread(2)
 def test_fault_is_found(accelerator_view: amp.accelerator_view, case: Case) -> None:
     report = amp.check(accelerator_view, case.domain, case.kernel, *case.arguments())
     assert not report.ok

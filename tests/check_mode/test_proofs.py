@@ -29,6 +29,7 @@ def prepared(view: amp.accelerator_view, pair: Pair) -> tuple[Prepared, list[tup
 
 @pytest.mark.accelerators("drivers")
 @pytest.mark.parametrize("pair", CHOSEN, ids=lambda pair: pair.name)
+@pytest.mark.spread(2)
 def test_nothing_is_found_without_the_proofs(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
     for proofs in (False, True):
         ready, expected = prepared(accelerator_view, pair)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 #: Of this many pairs, lavapipe checks one.
-PART = 5
+PART = 10
 FOLDER = Path(__file__).resolve().parent
 
 

@@ -82,6 +82,7 @@ def same(found: np.ndarray, expected: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+@pytest.mark.spread(2)
 def test_mended(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
     made = pair.launch()
     run_strictly(accelerator_view, pair.mended, made)

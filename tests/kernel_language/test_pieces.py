@@ -162,6 +162,7 @@ def check(view: amp.accelerator_view, name: str, kind: str, size: int, starts: t
 
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.spread(2)
 def test_parts_of_arrays(accelerator_view: amp.accelerator_view, name: str, kind: str) -> None:
     on_driver = accelerator_view.accelerator.device_path != "reference"
     certain = KERNELS[name][2] or kind in SMALL
@@ -181,6 +182,7 @@ def test_every_size(accelerator_view: amp.accelerator_view, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["float32", *SMALL])
 @pytest.mark.parametrize("name", ["update", "with_returns", "where", "with_neighbours", "exchange"])
+@pytest.mark.spread(2)
 def test_pieces_of_sixteen_bytes(
     accelerator_view: amp.accelerator_view, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -249,6 +249,7 @@ def check(view: amp.accelerator_view, source: Source, context: str) -> str | Non
 
 
 @pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.spread(2)
 def test_a_result_is_used_where_it_was_made(accelerator_view, name, monkeypatch):
     _threads[0] = min(accelerator_view.accelerator.limits.subgroup_size, TILE)
     wrong = {}

@@ -465,6 +465,7 @@ def test_a_gpu_takes_whole_pages_only(driver):
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.spread(2)
 def test_random_sequences(view, driver, seed, monkeypatch):
     monkeypatch.setattr(vulkan_memory, "_MIN_IMPORT", 4)
     taken, take = [], vulkan_memory.BlockMemory.import_host

@@ -155,6 +155,7 @@ def test_ctrl_c_during_a_long_kernel(name, outer, tiles, expression, tmp_path):
         "import gc; gc.disable(); runner.queue.flush(); del runner.queue",
     ],
 )
+@pytest.mark.spread(2)
 def test_exit_with_work_pending(script, driver, engine, ending):
     done = script(
         f"""

@@ -22,6 +22,7 @@ def without_advice():
         yield
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("lowering", ["threads", "loops"])
 @pytest.mark.parametrize("construct", CONSTRUCTS, ids=lambda construct: construct.name)
 def test_barriers(accelerator_view, construct, lowering):

@@ -9,7 +9,7 @@ from tools.sweep.operators import TYPES, cases, check, needs, values
 from vkamp.testing.devices import lacking
 
 #: Of so many cases one is run; another for each accelerator.
-_OF = 150
+_OF = 300
 _OFFSETS = {"swiftshader": 7, "llvmpipe": 23, "reference": 41}
 
 

@@ -175,6 +175,7 @@ def both_of(other: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.spread(2)
 def test_operations_on_elements(accelerator_view, kind, other):
     expressions = both_of(other)
     chunks = [expressions[start : start + 9] for start in range(0, len(expressions), 9)]
@@ -183,6 +184,7 @@ def test_operations_on_elements(accelerator_view, kind, other):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.spread(2)
 def test_operations_on_numbers_from_everywhere(accelerator_view, kind, source):
     expressions = [*ALONE, *both_of("bump(cells, n)")[::3]]
     chunks = [expressions[start : start + 10] for start in range(0, len(expressions), 10)]
