@@ -103,7 +103,7 @@ def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:
 
 
 def lacks(view: amp.accelerator_view, dtype: np.dtype[Any]) -> bool:
-    """Whether a device lacks integers of that type, so that two words have to do."""
+    """Whether a device lacks integers of that type, so that two words are used instead."""
     return dtype.kind in "iu" and dtype.itemsize == 8 and "int64" not in view.accelerator.features
 
 

@@ -1,8 +1,8 @@
 """What all functions of the package do with inputs that are not ordinary: empty ones, ``counted``, ``device_scalar``.
 
 The functions themselves work on elements whose number the host knows.  Here a ``counted`` becomes a lazy input of its
-capacity that has an element without effect behind the count, and a ``device_scalar`` an input that has its number
-everywhere; so nothing waits.  An empty input of the host has numpy's result, on the host.
+capacity that has an element without effect after the count, and a ``device_scalar`` becomes an input that repeats its
+number; so nothing waits.  An empty input of the host has numpy's result, on the host.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Function = Callable[..., Any]
 
 
 class _Within(lazy.Lazy):
-    """The elements before a count on the device, and ``rest`` behind it."""
+    """The elements before a count on the device, and ``rest`` after it."""
 
     __slots__ = ("count", "rest", "values")
 
@@ -79,7 +79,7 @@ def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
 
 
 def _last(dtype: np.dtype[Any], descending: bool) -> Any:
-    """A key that no other comes behind; elements of the same key keep their order."""
+    """The largest key in the order; elements of the same key keep their order."""
     if dtype.kind == "f":
         return -np.inf if descending else np.nan
     limits = np.iinfo(dtype)
@@ -160,7 +160,7 @@ def _nonzero(function: _Function, c: counted, *, accelerator_view: Any = None, *
 
 
 def _over_flags(behind: int, pred: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """A function of a condition, which is computed first; ``behind``: the flag behind the count."""
+    """A function of a condition, which is computed first; ``behind``: the flag after the count."""
 
     def call(function: _Function, c: counted, given: Any, **rest: Any) -> Any:
         condition = given if pred is None else pred(like(given, lazy.of(c.values)))
@@ -266,7 +266,7 @@ def _called(name: str, function: _Function, args: tuple[Any, ...], named: dict[s
     return function(*args, **named)
 
 
-#: Functions that store nothing behind the end of a target.
+#: Functions that store nothing after the end of a target.
 _SELECTIONS = frozenset(("nonzero", "run_length_encode", "select", "unique", "unique_consecutive"))
 
 

@@ -84,7 +84,7 @@ def closed(source: lazy.Lazy, op: Any) -> tuple[np.dtype[Any], Any]:
 
 @amp.func
 def sorts_before(a: Any, b: Any) -> Any:
-    """The order in which ``sort`` puts numbers: NaN is behind all others."""
+    """The order in which ``sort`` puts numbers: NaN is after all others."""
     return a < b or (a == a and b != b)
 
 
@@ -133,7 +133,7 @@ class Swapped:
         return self.less(b, a)
 
 
-#: The place of an element that does not meet a condition: behind all others.
+#: The place of an element that does not meet a condition: after all others.
 NOWHERE = (1 << 31) - 1
 
 

@@ -1,6 +1,6 @@
 """Reductions and scans of runs of equal keys on GPUs, in blocks: the blocks' totals, their scan, and the runs.
 
-The first pass loads all keys, and the values behind the last head of a block; the second one goes through a block in
+The first pass loads all keys, and the values after the last head of a block; the second one goes through a block in
 rows of four elements for each thread, whose scan gives the number of each run and the value so far (CUB's
 ``DeviceReduce::ReduceByKey``, in passes, so that the order of the operations does not depend on scheduling).
 """
@@ -31,7 +31,7 @@ _TILES = 1 << 13
 
 
 class Counting:
-    """An operator on pairs of a value and a number of heads: the value begins again behind a head."""
+    """An operator on pairs of a value and a number of heads: the value begins again after a head."""
 
     __slots__ = ("op", "pair")
 
@@ -48,7 +48,7 @@ class Counting:
 
 @amp.func
 def _four(source: Any, first: Any, end: Any) -> Any:
-    """Four elements; behind the end any of them."""
+    """Four elements; positions after the end have any element."""
     if first + 4 <= end:
         a, b, c, d = source.four(first // 4)
     else:
@@ -61,7 +61,7 @@ def _four(source: Any, first: Any, end: Any) -> Any:
 
 @amp.func
 def _heads(keys: Any, first: Any, end: Any, eq: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Which of four keys are the first ones of runs, as bits; those behind the end are not."""
+    """Which of four keys are the first ones of runs, as bits; those after the end are not."""
     before = keys.value(max(min(first, end) - 1, 0))
     bits = 1 if first == 0 or not eq(before, a) else 0
     bits |= (0 if eq(a, b) else 2) | (0 if eq(b, c) else 4) | (0 if eq(c, d) else 8)
@@ -96,9 +96,9 @@ def block_totals(t_idx, keys, values, pairs, counts, n, length, eq, op):
 def reduce_runs_of_blocks(
     t_idx, keys, values, pairs, before, keys_out, values_out, count, n, length, eq, op, counting
 ):  # fmt: skip
-    """Stores the key and the combination of each run that begins in a block, or ends behind one.
+    """Stores the key and the combination of each run that begins in a block, or ends after one.
 
-    ``pairs``: the value so far behind each block; ``before``: the number of runs before it.
+    ``pairs``: the value so far after each block; ``before``: the number of runs before it.
     """
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * length
@@ -159,7 +159,7 @@ def scan_runs_of_blocks(
     t_idx, keys, values, pairs, out, n, length, init, eq, op, restarting,
     *, inclusive: amp.constant, has_init: amp.constant,
 ):  # fmt: skip
-    """Scans the values of each run in one block; ``pairs``: the value so far behind each block."""
+    """Scans the values of each run in one block; ``pairs``: the value so far after each block."""
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
@@ -213,7 +213,7 @@ def can_reduce(keys: lazy.Lazy, dtype: np.dtype[Any]) -> bool:
 def _values_behind(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, eq: Any, op: Any, dtype: np.dtype[Any]
 ) -> tuple[Any, Any, _choose.Split, Any]:
-    """The value so far behind each block, the heads in each, the blocks, and the type of the pairs."""
+    """The value so far after each block, the heads in each, the blocks, and the type of the pairs."""
     n = keys.extent[0]
     split = _choose.blocks(n, ROWS * ROW, _TILES)
     pair = pair_of(dtype, np.dtype(np.int32))

@@ -18,7 +18,7 @@ __all__ = ["counted"]
 class counted:
     """The first ``count`` elements of an array on the device: the result of a selection.
 
-    ``.values`` is the array, with room for the worst case; what is behind the count is undefined.  ``.count`` is a
+    ``.values`` is the array, with room for the worst case; what is after the count is undefined.  ``.count`` is a
     :class:`device_scalar`.  ``len()``, ``np.asarray()`` and ``.trim()`` wait for the count.
     """
 

@@ -43,7 +43,7 @@ class _Better:
 
 @amp.func
 def _is_better(x: Any, y: Any, less: Any) -> Any:
-    """Whether an element behind ``x`` is better."""
+    """Whether an element after ``x`` is better."""
     return x == x and (y != y or less(y, x))
 
 
@@ -101,7 +101,7 @@ def extreme_of_tiles(t_idx, source, out, n, length, less, op):
     for start in range(begin // 4, end // 4, 4 * TILE):
         x = amp.private(16, type(best))
         for j in amp.static_range(4):
-            # Four loads are under way at a time; behind the end the last four elements again.
+            # Four loads are under way at a time; after the end, the last four elements are loaded again.
             k = min(start + j * TILE + t_idx.local[0], end // 4 - 1)
             x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = source.four(k)
         for j in amp.static_range(16):

@@ -221,7 +221,7 @@ def swap(values: Any, i: Any, j: Any) -> None:
 
 @amp.func
 def padded_read(values: Any, i: Any) -> Any:
-    """The element at a position of a container of one dimension; 0 behind the end (AMP: ``padded_read``)."""
+    """The element at a position of a container of one dimension; 0 after the end (AMP: ``padded_read``)."""
     found = type(values[0])(0)
     if i >= 0 and i < values.extent[0]:
         found = values[i]
@@ -230,7 +230,7 @@ def padded_read(values: Any, i: Any) -> Any:
 
 @amp.func
 def padded_write(values: Any, i: Any, x: Any) -> None:
-    """Stores an element, but not behind the end (AMP: ``padded_write``)."""
+    """Stores an element, but not after the end (AMP: ``padded_write``)."""
     if i >= 0 and i < values.extent[0]:
         values[i] = x
 

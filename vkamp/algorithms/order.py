@@ -25,7 +25,7 @@ def nth_element(
 ) -> device_scalar:
     """The element that would be at position ``k`` if all were sorted (C++: ``nth_element``); negative from the end.
 
-    Raises ValueError if there is no such position.  NaN is behind all numbers.
+    Raises ValueError if there is no such position.  NaN is after all numbers.
     """
     source = lazy.of(a).flat()
     n = source.extent[0]
@@ -38,7 +38,7 @@ def nth_element(
 
 @amp.kernel
 def _between(idx, ordered, below, weights, last, out):
-    """Interpolates between two neighbours; NaN, which is behind all numbers, is the result of all."""
+    """Interpolates between two neighbours; NaN, which is after all numbers, is the result of all."""
     i = below.value(idx[0])
     w = weights.value(idx[0])
     x = ordered.value(i)

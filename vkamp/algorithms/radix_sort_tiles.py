@@ -157,7 +157,7 @@ def move_tiles(
         begins[k] = places[min(rank + k * threads, _DIGITS - 1) * (places.extent[0] // _DIGITS) + t_idx.tile[0]]
     t_idx.barrier.wait_with_tile_static_memory_fence()
     for k in amp.static_range(items):
-        # What is behind the end comes last.
+        # Positions after the end sort last.
         ranks[k] = _rank(digits.of(own[k], shift) if first + k * size < n else _DIGITS - 1, counts)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     _places(t_idx, counts)

@@ -46,7 +46,7 @@ def line_of(p: Any, n: Any, inner: Any) -> Any:
 
 @amp.func
 def begin_of(line: Any, n: Any, inner: Any) -> Any:
-    """The position of a line's first element; the next one is ``inner`` behind it."""
+    """The position of a line's first element; the next one is ``inner`` after it."""
     return line // inner * (n * inner) + line % inner
 
 

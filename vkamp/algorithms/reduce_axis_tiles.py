@@ -136,7 +136,7 @@ def reduce_columns_in_tiles(
 
 @amp.func
 def load_lines(source: Any, at: Any, x: Any, first: Any, *, wide: amp.constant) -> None:
-    """Loads the elements of ``wide`` neighbouring lines, one or four, behind ``first``."""
+    """Loads the elements of ``wide`` neighbouring lines, one or four, after ``first``."""
     if wide == 4:
         x[first], x[first + 1], x[first + 2], x[first + 3] = source.four(at // 4)
     else:

@@ -21,7 +21,8 @@ class device_scalar:
 
     ``.view`` is a view of it (extent 1), for kernels and algorithms, which read it without waiting.  ``int()``,
     ``float()``, ``complex()``, ``bool()``, ``.item()``, ``np.asarray()`` and comparisons wait for it; ``await scalar``
-    returns the number in asynchronous programs.  Errors of the launches behind it are raised where its value is read.
+    returns the number in asynchronous programs.  Errors of the launches that compute it are raised where its value is
+    read.
     """
 
     __slots__ = ("_dtype", "view")

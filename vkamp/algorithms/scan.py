@@ -109,7 +109,7 @@ def scan_blocks(t_idx, source, out, before, n, length, op, *, inclusive: amp.con
     for start in range(begin, end, TILE * ITEMS):
         first = start + t_idx.local[0] * ITEMS
         count = min(max(end - first, 0), ITEMS)
-        # Threads behind the end have no element: any value of the type does.
+        # Threads after the end have no element: any value of the type does.
         total = carry.copy()
         for k in range(count):
             own[k] = source.value(first + k)

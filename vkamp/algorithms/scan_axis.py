@@ -102,7 +102,7 @@ def _scan_in_tiles(
     view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any, *,
     inclusive: bool, init: Any, has_init: bool, reverse: bool,
 ) -> None:  # fmt: skip
-    """Each piece of each line by a tile, behind the scan of the pieces' totals if there are several."""
+    """Each piece of each line by a tile, after the scan of the pieces' totals if there are several."""
     outer, n, inner, _ = lines
     pieces = pieces_of(outer, n, inner)
     before = amp.array(amp.extent(outer * inner * pieces if pieces > 1 else 1), out.dtype, accelerator_view=view)

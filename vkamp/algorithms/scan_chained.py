@@ -30,7 +30,7 @@ _FEATURES = ("subgroup_arithmetic", "subgroup_shuffle", "subgroup_shuffle_relati
 
 @amp.func
 def _row(source: Any, n: Any, quad: Any, *, full: amp.constant) -> Any:
-    """Four elements; behind the end any value, on which no result depends."""
+    """Four elements; after the end any value, on which no result depends."""
     if full:
         return source.four(quad)
     last = n - 1
@@ -151,7 +151,7 @@ def chained_scan(
     t_idx, source, out, counters, status, n, init, op, *,
     rows: amp.constant, inclusive: amp.constant, has_init: amp.constant,
 ):  # fmt: skip
-    """Scans ``n`` elements; ``counters`` and ``status`` are 0 before it and behind it."""
+    """Scans ``n`` elements; ``counters`` and ``status`` are 0 before it and after it."""
     number = ticket(t_idx, counters)
     items = t_idx.tile_dim0 * rows * 4
     if (number + 1) * items <= n:

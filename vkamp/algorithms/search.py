@@ -209,7 +209,7 @@ def searchsorted(
 ) -> Any:
     """Where each value would be inserted into a sorted input, as int32 (C++: ``lower_bound``, ``upper_bound``).
 
-    The place of one number is a device_scalar.  ``side`` ``"left"``: before equal elements, ``"right"``: behind them.
+    The place of one number is a device_scalar.  ``side`` ``"left"``: before equal elements, ``"right"``: after them.
     """
     if side not in ("left", "right"):
         raise ValueError(f"side is 'left' or 'right', not {side!r}")

@@ -83,7 +83,7 @@ def _put(out: Any, begins: Any, i: Any, flag: Any, x: Any, at: Any, rest: Any, *
 
 @amp.kernel
 def select_run(t_idx, marked, before, out, begins, count, n, length, *, form: amp.constant):
-    """Stores the chosen elements of one run, and with ``keeps_rest`` the others behind all chosen ones.
+    """Stores the chosen elements of one run, and with ``keeps_rest`` the others after all chosen ones.
 
     ``before[r]``: how many are chosen before run ``r``; its last element is their number.
     """
@@ -111,7 +111,7 @@ class _Form(NamedTuple):
     """What a selection stores.
 
     ``is_own``: ``out`` has room for all elements, and is new.  The others of a run then go to the first place that they
-    would have behind the chosen elements.
+    would have after the chosen elements.
     """
 
     is_own: bool
@@ -143,7 +143,7 @@ def _select_into(
 def target_of(out: Any, source: lazy.Lazy, dtype: np.dtype[Any], view: amp.accelerator_view, *others: lazy.Lazy) -> Any:
     """Where a selection stores elements: ``out``, which must not overlap its inputs, or a new array."""
     if out is lazy.discard:
-        # What is behind its end is not stored.
+        # Elements after its end are not stored.
         out = amp.array(amp.extent(1), dtype, accelerator_view=view)
     elif out is None:
         out = amp.array(source.extent, dtype, accelerator_view=view)
@@ -192,7 +192,7 @@ def select(
 ) -> counted:
     """The elements that meet a condition, or whose flags are not zero, in their order (C++: ``copy_if``).
 
-    Where ``out`` is too small, or ``lazy.discard``, the count is right, nothing is stored behind its end, and reading
+    Where ``out`` is too small, or ``lazy.discard``, the count is right, nothing is stored after its end, and reading
     the result raises AmpError.  ``out`` must not overlap the input.
     """
     source = lazy.of(a).flat()
@@ -253,7 +253,7 @@ class _Counts:
 
 @amp.kernel
 def _split3(idx, classes, upto, source, out, counts):
-    """Stores the elements of each class behind those of the classes before it."""
+    """Stores the elements of each class after those of the classes before it."""
     i = idx[0]
     last = upto[upto.extent[0] - 1].copy()
     own = upto[i].copy()

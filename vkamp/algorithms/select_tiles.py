@@ -63,7 +63,7 @@ def select_tiles(
     t_idx, marked, before, out, begins, count, n, length, *,
     keeps_rest: amp.constant, has_begins: amp.constant, is_small: amp.constant,
 ):  # fmt: skip
-    """Stores the chosen elements of one block, and with ``keeps_rest`` the others behind all chosen ones.
+    """Stores the chosen elements of one block, and with ``keeps_rest`` the others after all chosen ones.
 
     ``before[b]``: how many are chosen before block ``b``; its last element is their number.  ``begins`` gets their
     positions, if ``has_begins``.  The tile collects the elements, if they are small, or their positions.

@@ -43,7 +43,7 @@ class _Network(lazy.Lazy):
 
     @amp.func
     def value(self, i: Any) -> Any:
-        """The image of a number: its two parts change each other in turn."""
+        """The image of a number: its two halves change each other alternately."""
         x = amp.uint32(i)
         left = x >> self.width
         right = x & self.low

@@ -156,7 +156,7 @@ def equal(a: View, b: View, p: Any = functional.equal_to) -> device_scalar:
 
 
 def equal_range(a: View, value: Any, comp: Any = functional.less) -> tuple[Position, Position]:
-    """Where a sorted range has a value: its first position and the one behind its last.
+    """Where a sorted range has a value: its first position and the one after its last.
 
     ``amp_stl_algorithms::equal_range``
     """
@@ -322,7 +322,7 @@ def none_of(a: View, p: Any, out: View = None) -> device_scalar:
 
 
 def nth_element(a: View, nth: int, comp: Any = None) -> View:
-    """Puts the element there that sorting would, smaller ones before it and larger ones behind.
+    """Moves the element to ``nth`` that sorting would put there, smaller ones before it and larger ones after it.
 
     ``amp_stl_algorithms::nth_element``
     """
@@ -513,7 +513,7 @@ def unique_copy(a: View, out: View, p: Any = functional.equal_to) -> counted:
 
 
 def upper_bound(a: View, value: Any, comp: Any = functional.less) -> Position:
-    """The first position whose element is behind a value (``amp_stl_algorithms::upper_bound``)."""
+    """The first position whose element is after a value (``amp_stl_algorithms::upper_bound``)."""
     return _bound(a, value, "right", comp)
 
 

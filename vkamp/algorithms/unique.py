@@ -138,7 +138,7 @@ class _Decoded(lazy.Lazy):
 
     @amp.func
     def value(self, i: Any) -> Any:
-        """The value at a place; behind the last run the last value."""
+        """The value at a place; after the last run the last value."""
         run = upper_bound(self.ends, amp.int32(i), 0, self.runs, functional.less)
         return self.values.value(min(run, self.runs - 1))
 

@@ -92,7 +92,7 @@ def check(*args: Any, **constants: Any) -> Any:
 
 @entry_point
 def inspect_kernel(domain: Any, kernel: KernelFunction, *args: Any, **constants: Any) -> Inspection:
-    """What stands behind ``kernel.inspect(domain, *args, **constants)``."""
+    """Implements ``kernel.inspect(domain, *args, **constants)``."""
     made: Inspection = _launches().on_demand().inspect_kernel(kernel, (domain, *args), constants)
     return made
 

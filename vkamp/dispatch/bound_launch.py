@@ -31,7 +31,7 @@ _NONE: list[Use] = []
 class BoundLaunch(ABC):
     """Launches on one accelerator_view with the containers that they use, submitted together any number of times.
 
-    ``apart``: they may change bytes beside the elements of their containers.  ``epoch``: the last time when all uses
+    ``apart``: they may change bytes next to the elements of their containers.  ``epoch``: the last time when all uses
     were current.
     """
 

@@ -3,9 +3,9 @@
 A function of a library does much before and between its launches: it looks at its arguments, chooses a form, and makes
 arrays for partial results and for the result.  A call with the same containers and the same values does all of that
 again, and its launches are the same.  So the second such call is captured (``amp.capture()``), and from the third on
-only the launches are repeated, in the same temporary arrays.  The result is the same container as that of an earlier
-call if nobody has that one any more, which its number of references tells; up to ``_MAX_COPIES`` results of one call
-can be in use.  Calls that cannot be captured, or that begin with contents of their own, run as they are.
+only the launches are repeated, in the same temporary arrays.  The result is the container of an earlier call if nothing
+else refers to that container any more, as its reference count shows; up to ``_MAX_COPIES`` results of one call
+can be in use.  Calls that cannot be captured, or that start from initial contents, run normally.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _MIN_WORDS = 1 << 16
 
 
 def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
-    """What stands behind the public function."""
+    """Implements the public function."""
     view, domain, rest = launch_arguments.parse("check", args)
     refuse("amp.check()")
     tiling = domain_now(domain) if isinstance(domain, indirect) else domain_of(domain)

@@ -90,7 +90,7 @@ class Inspection:
 
 
 def inspect_kernel(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> Inspection:
-    """What stands behind ``kernel.inspect(*args, **constants)``."""
+    """Implements ``kernel.inspect(*args, **constants)``."""
     view, domain, rest = launch_arguments.parse(f"{kernel.__name__}.inspect", args)
     prepared = prepare(view, domain_of(domain), kernel, rest, constants)
     # Now: later the names that the kernel was compiled with may mean something else.

@@ -24,7 +24,7 @@ from vkamp.run.accelerators import accelerator_view
 
 
 def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
-    """What stands behind the public function."""
+    """Implements the public function."""
     view, domain, rest = launch_arguments.parse("parallel_for_each", args)
     if not rest:
         tiling = domain if isinstance(domain, indirect) else domain_of(domain)

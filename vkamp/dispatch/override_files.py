@@ -55,7 +55,7 @@ _export = _Export()
 def record_of(
     function: FunctionType, request: pipeline.Request, constants: Mapping[str, Any], form: ShaderForm, folder: Path
 ) -> Record:
-    """What stands beside a kernel's shader in a folder."""
+    """The record beside a kernel's shader in a folder."""
     file = _file_of(function, folder)
     module = function.__module__
     spec = getattr(sys.modules.get(module), "__spec__", None)

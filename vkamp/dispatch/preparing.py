@@ -374,7 +374,7 @@ def _compile(request: pipeline.Request, captured: Mapping[str, Any], *, keep: bo
             return programs
     with activity(f"compiling {function.__name__}"):
         programs = KernelPrograms(pipeline.compile_kernel(request, captured, keep=keep))
-    # Only the newest meanings are kept: a program that changes a global for ever does not pile up kernels.
+    # Only the newest values are kept: a program that keeps changing a global does not accumulate kernels.
     known[:] = [programs, *known[:7]]
     return programs
 

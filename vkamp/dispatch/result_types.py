@@ -46,7 +46,7 @@ _KERNELS = (_of_none, _of_one, _of_two, _of_three, _of_four)
 
 
 def result_type(function: Any, arguments: tuple[Any, ...]) -> np.dtype[Any]:
-    """What is behind ``amp.result_type``."""
+    """Implements ``amp.result_type``."""
     if len(arguments) >= len(_KERNELS):
         raise TypeError(f"result_type takes functions of up to {len(_KERNELS) - 1} arguments, not {len(arguments)}")
     made = compiled(_KERNELS[len(arguments)], tuple(map(_value, arguments)), {"f": function})

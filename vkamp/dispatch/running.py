@@ -28,7 +28,7 @@ def run_checked(prepared: PreparedLaunch) -> None:
 
 
 def on_demand() -> Any:
-    """Check mode and ``kernel.inspect``, loaded where they are asked for: they come with the compiler."""
+    """Check mode and ``kernel.inspect``, imported when they are first used, because they import the compiler."""
     from vkamp.dispatch import on_demand
 
     return on_demand

@@ -1,4 +1,5 @@
-"""What the host did to memory behind the views of a launch: loaded for check mode and the reference accelerator.
+"""Detects changes of the host to memory that the views of a launch use; loaded for check mode and the reference
+accelerator.
 
 C++ AMP's model: docs/conformance.md, section 7 (the owner of the memory synchronises and refreshes).
 """

@@ -263,7 +263,7 @@ class ExpressionPrinter:
         return operation(expr.op, self._text(expr.left), self._text(expr.right))
 
     def _is_certain(self, expr: ir.Expr) -> bool:
-        """Whether it is a test for a number below zero that is none."""
+        """Whether it tests a number that cannot be negative for being below zero."""
         if not isinstance(expr, ir.Compare) or expr.op != "ge" or not isinstance(expr.right, ir.Const):
             return False
         kind = expr.left.type

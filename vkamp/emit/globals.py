@@ -54,7 +54,7 @@ class Globals:
 
     @cached_property
     def in_a_row(self) -> bool:
-        """Whether the threads of a tile of rank 2 or 3 lie in x alone: only then drivers agree on its subgroups."""
+        """Whether a tile of rank 2 or 3 has all threads in dimension x: only then do drivers agree on its subgroups."""
         tile = self.kernel.tile or ()
         return any(n > 1 for n in tile[:-1]) and uses_subgroups(self.kernel)
 

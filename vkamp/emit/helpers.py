@@ -263,7 +263,7 @@ def _wrapper_name(row: BuiltinRow, type_name: str) -> str:
     return f"f{row.name}" if row.name in ("min", "max") and type_name.startswith("float") else row.name
 
 
-#: A hole of a row's template that an operator stands beside, and a text that needs no parentheses there.
+#: A placeholder of a row's template next to an operator, and a text that needs no parentheses there.
 _OPERAND = re.compile(r"\{\d\} [-+*/]|[-+*/] \{\d\}")
 _ATOM = re.compile(r"[\w.]+(\[[^][]*\])?|\w+\([^()]*\)")
 

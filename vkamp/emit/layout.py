@@ -22,7 +22,7 @@ class Member:
 
 
 def struct_members(struct: Struct) -> list[Member]:
-    """The members with padding wherever numpy's layout leaves a hole, at the end too.
+    """The members with padding wherever numpy's layout has a gap, including at the end.
 
     Members are aligned to their largest scalar, as std430 aligns them, so it adds no padding of its own.
     """

@@ -92,7 +92,7 @@ class Namer:
         return self._outer is not None and self._outer.taken(name)
 
     def reserve(self, name: str) -> None:
-        """Keeps ``name`` for text that is written as it stands."""
+        """Reserves ``name`` for text that is printed unchanged."""
         self._taken.add(name)
 
     def give(self, wanted: str) -> str:

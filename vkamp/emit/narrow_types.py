@@ -164,7 +164,7 @@ class Forms(DeviceTypes):
 def accessor_texts(forms: Forms, kind: Scalar, memory: str, owner: str) -> tuple[str, str]:
     """The functions that load and store elements of a small type in the words ``memory`` of the container ``owner``.
 
-    They are called ``load_`` and ``store_``: what uses them has names of its own.
+    They are called ``load_`` and ``store_``: their callers use other names.
     """
     per_word = 32 // kind.bits
     shift, scale = per_word.bit_length() - 1, kind.bits.bit_length() - 1

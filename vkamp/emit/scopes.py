@@ -21,7 +21,7 @@ BODY_START = -1
 
 @dataclass(frozen=True)
 class ScopePlan:
-    """Which declarations stand where.
+    """Where each declaration is printed.
 
     ``initialised``: variables that the statement at a position declares while it assigns them.  ``before``: variables
     declared without a value before a statement.  ``headers``: loops that declare their variable in their head; other
@@ -178,7 +178,7 @@ def _order(position: Position) -> tuple[int, ...]:
 
 
 def _home(positions: list[Position]) -> Position:
-    """The smallest block that encloses all positions, and where in it the first of them lies."""
+    """The smallest block that encloses all positions, and the position of the first one in it."""
     path = positions[0][0]
     for other, _ in positions[1:]:
         while path != other[: len(path)]:

@@ -345,7 +345,7 @@ class _FunctionPrinter:
             self.add(f"{base}[{VECTOR_LETTERS.index(letter)}] = {name}.{source};", span)
 
     def _value_text(self, place: ir.Place) -> Callable[[ir.Expr], str]:
-        """How to print a value for a place: as it stands where the place is ``precise``."""
+        """How to print a value for a place: unchanged where the place is ``precise``."""
         root = ir.root_of(place)
         if isinstance(root, ir.BufferElement):
             is_precise = holds_float(memory_type(place))
@@ -450,7 +450,7 @@ class _FunctionPrinter:
         return choice(operation("gt", step, zero), upwards, downwards)
 
     def _bound(self, bound: ir.Expr, changed: set[str], name: str, span: Span) -> Text:
-        """A loop's bound: as it stands if that means the same in each iteration, else a constant before the loop."""
+        """A loop's bound: unchanged if it has the same value in each iteration, else a constant before the loop."""
         text = self.expressions.operand(bound)
         if _is_simple_and_fixed(bound, changed):
             return text

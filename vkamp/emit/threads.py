@@ -91,7 +91,9 @@ def _local(shared: Globals, tile: tuple[int, ...], dim: int) -> str:
 
 
 def _lane(lanes: tuple[int, ...], dim: int) -> str:
-    """Component ``dim`` of a lane; the lanes lie in x, for some drivers make subgroups of one row only."""
+    """Component ``dim`` of a lane. The lanes are in dimension x, because some drivers form subgroups within one row
+    only.
+    """
     text, below = "int(gl_LocalInvocationID.x)", math.prod(lanes[dim + 1 :])
     if below > 1:
         text = f"{text} >> {below.bit_length() - 1}"

@@ -1,4 +1,4 @@
-"""What to write instead: the second half of an error, in the names of the program at hand."""
+"""What to write instead: the second half of an error, with the names of the user's program."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def _list(names: Iterable[str]) -> str:
 
 
 def language_module(ctx: Context) -> ModuleType | None:
-    """vkamp itself, if the module of the function at hand has a name for it."""
+    """vkamp itself, if the module of the current function has a name for it."""
     alias = language_alias(ctx)
     return ctx.module.stack[-1][0].__globals__.get(alias) if ctx.module.stack else None
 
 
 def language_alias(ctx: Context) -> str:
-    """The name that the module of the function at hand has for vkamp."""
+    """The name that the module of the current function has for vkamp."""
     names = ctx.module.stack[-1][0].__globals__ if ctx.module.stack else {}
     return next((n for n, v in names.items() if isinstance(v, ModuleType) and v.__name__ == "vkamp"), "amp")
 
@@ -82,7 +82,7 @@ _BUILTINS = ("range", "len", "min", "max", "abs", "round", "pow", "int", "float"
 
 
 def undefined(ctx: Context, name: str) -> str:
-    """For a name that nothing has."""
+    """For a name that is not defined anywhere."""
     alias = language_alias(ctx)
     if name in _language(ctx):
         return f"write `{alias}.{name}`"
@@ -150,7 +150,7 @@ def subscript(ctx: Context, text: str, value: Memory) -> str:
 
 
 def as_number(ctx: Context, value: Value, text: str) -> str:
-    """How to get a number out of what is none."""
+    """How to get a number from a value that is not one."""
     if isinstance(value, Memory):
         return f"take an element: `{subscript(ctx, text, value)}`"
     if text.startswith("("):

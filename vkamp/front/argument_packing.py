@@ -1,4 +1,4 @@
-"""How a call passes its arguments: what the function is specialised for, and the arguments of the run time."""
+"""How a call passes its arguments: what the function is specialised for, and the run-time arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from vkamp.ir.types import FLOAT32, FLOAT64, INT32, Array, Scalar, Type
 
 @dataclass
 class ArgumentPacking:
-    """How one call hands its arguments over: the identity of the instance, and the run-time arguments."""
+    """How one call passes its arguments: the identity of the instance, and the run-time arguments."""
 
     key: list[Any] = field(default_factory=list)
     args: list[ir.Expr | ir.Place] = field(default_factory=list)
@@ -50,17 +50,17 @@ class ArgumentPacking:
     bind: list[tuple[str, Callable[[Context, str, Span], Value]]] = field(default_factory=list)
     #: Structs and private arrays of the caller that parameters stand for, and which of them the call may change.
     outer: list[ir.Place] = field(default_factory=list)
-    #: The float types but float32 that the function computes with: floats that are weak stay so, then.
+    #: The float types other than float32 that the function computes with: with any, weak floats stay weak.
     weak: frozenset[Scalar] = frozenset()
-    #: Elements go by value, unless the function needs the elements themselves.
+    #: Elements are passed by value, unless the function needs the elements themselves.
     by_value: bool = True
-    #: The elements that went by value.
+    #: The elements that were passed by value.
     borrowed: list[ir.Place] = field(default_factory=list)
-    #: Objects of which several arguments are part: each goes over once.
+    #: Objects that several arguments are parts of: each is passed once.
     shared: frozenset[ir.Variable] = frozenset()
     #: The vectors and index objects that arguments are in Python, by the argument's number.
     objects: dict[int, tuple[ir.Local, ...]] = field(default_factory=dict)
-    #: Arrays of objects, of which copies went: by the copies, what stores them back.
+    #: Arrays of objects that are passed as copies: for each copy, the statements that store it back.
     after: dict[ir.Variable, list[ir.Assign]] = field(default_factory=dict)
 
     def inner(self) -> ArgumentPacking:
@@ -69,7 +69,7 @@ class ArgumentPacking:
 
 
 def is_weak_float(value: Value) -> bool:
-    """Whether an argument is, or has in it, a float that takes the type of what it meets."""
+    """Whether an argument is, or contains, a float that takes the type of the other operand."""
     if isinstance(value, TupleValue):
         return any(map(is_weak_float, value.items))
     if isinstance(value, Number):
@@ -84,7 +84,7 @@ def specialise(packing: ArgumentPacking, name: str, value: Value) -> None:
 
 
 def _identity(value: Value) -> Any:
-    """A key that tells 1, 1.0 and True apart."""
+    """A key that differs between 1, 1.0 and True."""
     if isinstance(value, Constant):
         return (type(value.value), value.value)
     if isinstance(value, Number) and isinstance(value.expr, ir.Const):
@@ -174,7 +174,7 @@ def _pack_scalar(ctx: Context, packing: ArgumentPacking, value: Value, node: ast
 
 
 def _pack_weak(ctx: Context, packing: ArgumentPacking, name: str, value: Value, node: ast.expr) -> None:
-    """A float that takes the type of what it meets: in float32, and in float64 too if the function computes in it."""
+    """A weak float: in float32, and in float64 too if the function computes in it."""
     number = convert.number(ctx, value, node)
     packing.args.append(convert.natural(ctx, number, node))
     packing.key.append("weak")
@@ -244,7 +244,7 @@ def _pack_object(packing: ArgumentPacking, place: ir.Place, span: Span) -> Calla
 def _pack_part(
     packing: ArgumentPacking, place: ir.Place, root: ir.Local | ir.BufferElement, span: Span
 ) -> Callable[[Context, str, Span], Value]:
-    """Part of what several arguments lie in, or of memory: the whole once, and the subscripts of this part."""
+    """Part of an object that several arguments share, or of memory: the whole once, and this part's subscripts."""
     parts = [convert.cast(p, INT32, p.span) for p in place_parts(place)]
     number: int | None = None
     is_first = False
@@ -341,7 +341,7 @@ _MAX_COPIED = 256
 
 
 def _copied_array(ctx: Context, packing: ArgumentPacking, value: ArrayRef, node: ast.expr) -> ArrayRef:
-    """A private array with the elements of an object's array: objects go by value."""
+    """A private array with the elements of an object's array: objects are passed by value."""
     kind, span = value.place.type, ctx.span(node)
     assert isinstance(kind, Array)
     if kind.count > _MAX_COPIED:

@@ -78,7 +78,7 @@ _MAX_DEPTH = 16
 
 @dataclass
 class Arguments:
-    """What a launch hands over: by name, in the order of the parameters, captures last.
+    """What a launch passes: by name, in the order of the parameters, captures last.
 
     ``containers`` are bound as buffers; ``scalars`` are the words by their IR names; ``captured`` the values of
     captured Python numbers, which the compiler reads where it needs a constant.
@@ -187,10 +187,10 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
 
 
 def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The free names that a launch hands over: containers, indices, vectors, structs, and the numbers of a closure.
+    """The free names that a launch passes: containers, indices, vectors, structs, and the numbers of a closure.
 
-    Numbers of the module, functions, types and modules are part of the program instead; but for floats that change all
-    the time (:mod:`vkamp.front.varying`).
+    Numbers of the module, functions, types and modules are part of the program instead; the exceptions are floats that
+    change often (:mod:`vkamp.front.varying`).
     """
     for name in free_names(function):
         found = read_name(function, name)
@@ -269,7 +269,7 @@ def _functor(out: Arguments, function: FunctionType, name: str, value: Any) -> A
 
 
 def _members(out: Arguments, function: FunctionType, name: str, value: Any) -> FunctorType:
-    """An object's members, each handed over under its path."""
+    """An object's members, each passed under its path."""
     if out.depth > _MAX_DEPTH:
         raise AmpError(f"`{name}` is an object that holds objects more than {_MAX_DEPTH} levels deep, or itself")
     out.depth += 1
@@ -281,7 +281,7 @@ def _members(out: Arguments, function: FunctionType, name: str, value: Any) -> F
 
 
 def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> ArgType:
-    """What a member is in a kernel; what a kernel has no use for is an error only where it is named."""
+    """The type of a member; a member that kernels cannot use is an error only where a kernel names it."""
     if isinstance(value, tuple) and all(is_number(v) or is_complex(v) for v in value):
         return TupleType(tuple(_member(out, function, f"{path}[{k}]", v) for k, v in enumerate(value)))
     known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
@@ -297,7 +297,7 @@ def _host_type(path: str, value: Any) -> HostType:
 
 
 def _operator(out: Arguments, function: FunctionType, name: str, value: Any) -> OperatorType:
-    """A function of plain Python; what it captured is handed over under its path."""
+    """A function of plain Python; what it captured is passed under its path."""
     plain = operators.plain_of(value)
     assert plain is not None
     out.functions.append(plain)
@@ -321,7 +321,7 @@ def _captured_by(out: Arguments, function: FunctionType, origin: str, path: str,
         try:
             return _number(out, function, path, value, captured=True)
         except AmpError:
-            # One that its type cannot hold is compared with its value.
+            # A number that its type cannot hold is compared by value.
             return ConstantType(value)
     if origin in ("global", "builtin"):
         return None

@@ -101,7 +101,7 @@ def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
 
 @handles(ast.AugAssign)
 def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
-    """``target += value`` and its kin."""
+    """``target += value`` and the other augmented assignments."""
     target: ast.expr = node.target
     owner = ctx.expr(target)
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
@@ -252,7 +252,7 @@ def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
 
 
 def settle(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
-    """The value as it is now, before assignments change what it reads; ``in_index``: a component of an index."""
+    """The current value, kept before assignments change what it reads; ``in_index``: a component of an index."""
     if isinstance(value, TupleValue):
         return value.of(settle(ctx, i, in_index=value.kind != "tuple") for i in value.items)
     if isinstance(value, Memory):
@@ -391,7 +391,7 @@ def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.ex
     if slot is not None and slot.kind == "parameter":
         _not_assignable(ctx, target)
     if slot is not None and slot.kind == "unrolled" and not ctx.depth:
-        # Behind the loop that was unrolled the name is free again.
+        # After the loop that was unrolled the name is free again.
         del ctx.slots[name]
         slot = None
     if isinstance(value, NoValue):
@@ -445,7 +445,7 @@ def _store_variable(
 
 
 def _constant_float(ctx: Context, value: Number, name: str, span: Span) -> Number:
-    """A float of the launch, or a weak one, whose name keeps it: it takes the type of what it meets, later too."""
+    """A float of the launch, or a weak one, whose name keeps it: it takes the type of the other operand, later too."""
     assert value.double is not None
     double = value.double
     if contains_load(double):
@@ -484,7 +484,7 @@ def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
 
 
 def changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> NoReturn:
-    """Refuse a name that has stood for something of another kind."""
+    """Refuses a name that was bound to a value of another kind."""
     ctx.fail(
         "VKA316",
         target,
@@ -549,7 +549,7 @@ def _tuple_variables(
 
 
 def _alike(known: Value, value: Value) -> bool:
-    """Whether tuples have as many items, and tuples where the other has."""
+    """Whether two tuples have the same number of items, with nested tuples in the same places."""
     if not isinstance(known, TupleValue) or not isinstance(value, TupleValue):
         return not isinstance(known, TupleValue) and not isinstance(value, TupleValue)
     return len(known.items) == len(value.items) and all(map(_alike, known.items, value.items))
@@ -591,8 +591,9 @@ def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value
 
 
 def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: Memory) -> None:
-    """A name for memory.  What one block binds anew is another thing from here on; what branches and loops bind anew
-    must differ in its numbers alone, which are variables then."""
+    """A name for memory.  A name that the same block rebinds refers to another view from here on. Where branches and
+    loops rebind it, the views may differ in their numbers only, which become variables.
+    """
     name, span = target.id, ctx.span(target)
     known = slot.value if slot is not None else None
     if slot is not None and not isinstance(known, Memory):
@@ -611,7 +612,7 @@ def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: Memory
     ctx.slots[name] = Slot(value, span, "alias", ctx.block)
 
 
-# -- functions that stand in this one ------------------------------------------------------------------------------
+# -- functions nested in this one ----------------------------------------------------------------------------------
 
 
 @handles(ast.FunctionDef)

@@ -63,7 +63,7 @@ ORDERED: dict[str, tuple[str, Literal["acquire", "release"], tuple[str, ...]]] =
 
 
 def ordered_atomic(ctx: Context, name: str, node: ast.Call) -> Value:
-    """``atomic_load`` and ``atomic_store``: an atomic, and a fence behind an acquire or before a release."""
+    """``atomic_load`` and ``atomic_store``: an atomic, and a fence after an acquire or before a release."""
     row_name, order, _ = ORDERED[name]
     place_node, value_node, is_ordered = _ordered_arguments(ctx, name, node)
     row, span = ATOMICS[row_name], ctx.span(node)

@@ -293,7 +293,7 @@ def _ord(ctx: Context, node: ast.Call) -> Value:
     return Constant(ord(text))
 
 
-#: What kernels can call of Python's own functions, but for those of tables.
+#: What kernels can call of Python's own functions, except for those of tables.
 _PYTHON_CALLS: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(breakpoint): _breakpoint,
     id(len): _length,

@@ -1,8 +1,8 @@
-"""Functions that stand in kernels: nested ``def`` and ``lambda``.
+"""Functions nested in kernels: nested ``def`` and ``lambda``.
 
 C++ AMP's model: docs/conformance.md, section 10 (lambdas capturing by value; nested functions inherit the
-restriction).  Python's own functions see later assignments of what they capture, AMP's do not: where that could
-differ, it is refused.
+restriction).  Python's functions see later assignments to the names that they capture; AMP's lambdas do not. Code in
+which that makes a difference is refused.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ Sharing = Literal["named", "moved"]
 
 
 class NeedsElementsError(Exception):
-    """A function changes or returns an element that it got by value: it is lowered again, for the element itself."""
+    """A function changes or returns an element that it received by value: it is lowered again with a reference."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Instance:
     result_types: tuple[Type, ...]
     #: Which of the caller's objects it changes: their new values are the last results.
     changed: tuple[int, ...] = ()
-    #: Which of the caller's places its parameters stand for.
+    #: The places of the caller that its parameters refer to.
     roots: Mapping[str, int] = field(default_factory=dict)
     #: For each struct of the result, the places that it may be.
     origins: Mapping[int, tuple[ir.Place, ...]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Instance:
 
 
 class Frame(NamedTuple):
-    """A function that is being lowered: the Python function it stands in, the call, and what tells recursion."""
+    """A function that is being lowered: the Python function around it, the call, and the key that detects recursion."""
 
     function: FunctionType
     caller: Span | None
@@ -126,10 +126,10 @@ class Module:
     stack: list[Frame] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     captures: dict[str, Value] = field(default_factory=dict)
-    #: The numbers that a launch hands over to device functions: by the id of the module's names and the name, the name
+    #: The numbers that a launch passes to device functions: by the id of the module's names and the name, the name
     #: among the captures and the type.
     handed_over: dict[tuple[int, str], tuple[str, ArgType]] = field(default_factory=dict)
-    #: What stands before the kernel's first statement: structs handed over by value.
+    #: Statements before the kernel's first one: they assemble structs that are passed by value.
     prologue: list[ir.Stmt] = field(default_factory=list)
     prologue_variables: list[ir.Variable] = field(default_factory=list)
     #: Captured numbers whose value the kernel needs at compile time.
@@ -259,20 +259,20 @@ class Context:
     origins: dict[str, tuple[ir.Place, ...]] = field(default_factory=dict, init=False)
     #: Parameters that are copies of elements: a function that needs the elements is lowered again for them.
     borrowed: set[str] = field(default_factory=set, init=False)
-    #: Which of the caller's places a parameter stands for.
+    #: The place of the caller that a parameter refers to.
     roots: dict[str, int] = field(default_factory=dict, init=False)
-    #: Components of index objects that are changed, and not bound anew, by place in the source; and parameters.
+    #: Components of index objects that are changed, and not rebound, by place in the source; and parameters.
     item_changes: set[tuple[str, int, int]] = field(default_factory=set, init=False)
     index_parameters: set[str] = field(default_factory=set, init=False)
     #: Variables that calls change, by place in the source.
     changed_by_calls: set[tuple[str, int, int]] = field(default_factory=set, init=False)
     #: Variables that keep a float in double precision as well, in case it meets a float64.
     doubles: set[str] = field(default_factory=set, init=False)
-    #: Names surely assigned here; ``None`` where control never comes.
+    #: Names certainly assigned here; ``None`` where control never comes.
     assigned: set[str] | None = field(default_factory=set, init=False)
-    #: Names of loops over containers and arrays: what each loop goes over.
+    #: Names of loops over containers and arrays: what each loop iterates over.
     elements_of: dict[str, str] = field(default_factory=dict, init=False)
-    #: What the innermost loop over a sequence goes over.
+    #: What the innermost loop over a sequence iterates over.
     iterated: ast.expr | None = field(default=None, init=False)
     #: How many ``return``s control can come to.
     reached_returns: int = field(default=0, init=False)
@@ -284,7 +284,7 @@ class Context:
     once: frozenset[str] = field(default=frozenset(), init=False)
     #: Whether the function never reads the name ``_``: what is assigned to it is discarded.
     discards: bool = field(default=False, init=False)
-    #: Names that are bound once, parameters among them, and those that branches or loops bind anew.
+    #: Names that are bound once, parameters among them, and those that branches or loops rebind.
     once_bound: frozenset[str] = field(default=frozenset(), init=False)
     rebound: frozenset[str] = field(default=frozenset(), init=False)
     #: Names of which each use sees one binding only.
@@ -308,7 +308,7 @@ class Context:
     # -- errors ------------------------------------------------------------------------------------------------
 
     def span(self, node: ast.AST) -> Span:
-        """Where a syntax node lies in the user's file."""
+        """The position of a syntax node in the user's file."""
         return self.source.span(node, self.caller)
 
     def fail(self, code: str, where: ast.AST | Span, *, notes: tuple[Note, ...] = (), **fields: Any) -> NoReturn:

@@ -1,6 +1,6 @@
 """Numbers: weak literals, C++'s usual conversions, conditions, assignment.
 
-Source: DESIGN of the language: a Python literal takes the type of what it meets; alone an int is int32 and a float
+Source: DESIGN of the language: a Python literal takes the type of the other operand; alone an int is int32 and a float
 float32.  Otherwise C++'s usual arithmetic conversions hold.
 """
 
@@ -76,7 +76,7 @@ def no_number(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
 
 
 def scalar_type(value: Constant | Number) -> Scalar:
-    """The type of a number standing alone."""
+    """The type of a number without another operand."""
     if isinstance(value, Number):
         assert isinstance(value.expr.type, Scalar)
         return value.expr.type
@@ -230,7 +230,7 @@ def common(left: Constant | Number, right: Constant | Number) -> Scalar:
 
 
 def is_weak(value: Constant | Number) -> bool:
-    """Whether a number takes the type of what it meets."""
+    """Whether a number takes the type of the other operand."""
     if isinstance(value, Number):
         return value.weak
     return scalar_type(value) != BOOL
@@ -411,7 +411,7 @@ def _is_constant_part(node: ir.Node) -> bool:
 
 
 def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:
-    """How to make a whole number of something that is none."""
+    """How to make an integer from a value that is not one."""
     text = ctx.text(node)
     if scalar_type(value) == BOOL:
         return f"write `if {text}:` before the statement"

@@ -72,7 +72,7 @@ def _constant(value: Any) -> dict[str, Any]:
 
 
 def _operator(kind: OperatorType) -> dict[str, Any]:
-    """A function of plain Python: one lambda is told from others by its text."""
+    """A function of plain Python: the text of a lambda distinguishes it from others."""
     source = source_of(kind.function)
     row: dict[str, Any] = {"object": _path(kind.function)}
     if source.is_lambda:

@@ -1,4 +1,4 @@
-"""The types that names, dtypes and strings of the source stand for."""
+"""The types that names, dtypes and strings in the source denote."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _no_type(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
 
 
 def _dtype_of(value: Value) -> np.dtype[Any] | None:
-    """The dtype that a name, a type or a dtype stands for."""
+    """The dtype that a name, a type or a dtype denotes."""
     found = value.value if isinstance(value, Object) else None
     if isinstance(found, type) and issubclass(found, np.generic) and found not in NUMPY_TYPES:
         scalar = scalar_of_class(found)

@@ -435,7 +435,7 @@ def _deciding(ctx: Context, name: Literal["and", "or"], parts: list[ast.expr], n
 
 
 def _deciding_double(name: str, left: Number, right: Constant | Number, test: ir.Expr, span: Span) -> ir.Expr | None:
-    """The operand that decides in double precision, where both are at hand in that."""
+    """The operand that decides the result, in double precision if both operands have that."""
     one, other = left.double, convert.double_of(right, span)
     if one is None or other is None:
         return None

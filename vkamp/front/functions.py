@@ -1,6 +1,6 @@
 """Calls of ``@func`` functions: one IR function per set of argument types.
 
-Numbers, indices and structs go by value, private arrays by reference; containers, tile_static arrays, the tiled
+Numbers, indices and structs are passed by value, private arrays by reference; containers, tile_static arrays, the tiled
 index, functions and types are known at compile time, and the function is specialised for them.
 """
 
@@ -53,7 +53,7 @@ _MAX_DEPTH = 32
 
 @dataclass(frozen=True, eq=False)
 class _Callee:
-    """What a call runs: an ``@amp.func``, or a function that stands in a kernel with what it captured."""
+    """What a call runs: an ``@amp.func``, or a function nested in a kernel with what it captured."""
 
     identity: Any
     name: str
@@ -65,7 +65,7 @@ class _Callee:
     local_names: Callable[[], frozenset[str]]
     counters: Callable[[], frozenset[str]]
     captured: tuple[tuple[str, Value], ...] = ()
-    #: Whether vectors and index objects go by value in Python, too, as those of an ``@amp.func`` do.
+    #: Whether vectors and index objects are passed by value in Python, too, as those of an ``@amp.func`` are.
     by_value: bool = True
 
 
@@ -134,7 +134,7 @@ def call_plain(ctx: Context, function: FunctionType, node: ast.Call, operands: t
 
 
 def call_closure(ctx: Context, closure: Closure, node: ast.Call, operands: tuple[_Argument, ...] = ()) -> Value:
-    """A call of a function that stands in a kernel."""
+    """A call of a function nested in a kernel."""
     arguments = _evaluate(ctx, node, None)
     arguments.positional.extend(operands)
     return _call(ctx, _local_callee(closure), node, arguments)
@@ -244,7 +244,7 @@ def _other_floats(module: Module, name: str) -> frozenset[Scalar]:
 
 
 def _instance(ctx: Context, callee: _Callee, packing: ArgumentPacking, node: ast.Call) -> Instance | None:
-    """The function lowered for a call; ``None`` if it needs the elements themselves that went by value."""
+    """The function lowered for a call; ``None`` if it needs the elements themselves that were passed by value."""
     module, key = ctx.module, tuple(packing.key)
     _refuse_recursion(ctx, callee, key, node)
     if key in module.instances:
@@ -281,7 +281,7 @@ def _shared_objects(values: list[Value]) -> frozenset[ir.Variable]:
 
 
 def _may_change(ctx: Context, function: ir.Function, elements: list[ir.Place]) -> bool:
-    """Whether a function, or others at a barrier in it, may change elements that it got by value."""
+    """Whether a function, or others at a barrier in it, may change elements that it received by value."""
     changed = sharing.changed_memory(ctx.module, function)
     for element in elements:
         key = references.memory_of(ctx, element)
@@ -509,7 +509,7 @@ def _compile_time(ctx: Context, value: Value, node: ast.expr, name: str) -> Valu
     if isinstance(value, TupleValue):
         return value.of(_compile_time(ctx, i, node, name) for i in value.items)
     if isinstance(value, (Closure, BoundFunction, Functor)):
-        # What it captured goes by value.
+        # What it captured is passed by value.
         return value
     convert.no_constant(ctx, value, node, f"the constant parameter `{name}`", "a value")
 

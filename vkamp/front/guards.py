@@ -1,4 +1,4 @@
-"""What a kernel was specialised for beside its request: Python names, which must still mean the same."""
+"""What a kernel was specialised for in addition to its request: Python names, which must still mean the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PACKAGE = __name__.partition(".")[0]
 class Guard:
     """A Python value that the kernel was specialised for: ``read(kernel)`` must still give ``value``.
 
-    The kernel is a parameter because a closure that is defined anew has the same code and other cells.
+    The kernel is a parameter because a closure that is redefined has the same code and other cells.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Guard:
         return str(module).partition(".")[0] == _PACKAGE
 
     def holds(self, kernel: FunctionType) -> bool:
-        """Whether the name still stands for the same value."""
+        """Whether the name still has the same value."""
         now = self.read(kernel)
         if now is self.value:
             return True
@@ -54,7 +54,7 @@ class Guard:
 
 
 def guard_of(name: str, place: Place, value: Any) -> Guard:
-    """The guard of a name that stands for ``value`` at a place."""
+    """The guard of a name that has ``value`` at a place."""
     if place[0] == "attribute":
         owner = place[1]
         return Guard(name, lambda _: getattr(owner, name, None), value, place)

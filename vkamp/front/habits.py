@@ -1,6 +1,6 @@
 """What programs of CUDA, OpenCL, numba and numpy write, and how a kernel writes it.
 
-The texts are advice: ``{index}`` stands for the kernel's index, ``{amp}`` for the name of the module ``vkamp``, and
+The texts are advice: ``{index}`` is replaced by the kernel's index, ``{amp}`` for the name of the module ``vkamp``, and
 ``{text}`` for the thing whose attribute or argument it is.
 """
 

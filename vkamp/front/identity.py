@@ -58,7 +58,7 @@ def describe(value: Any) -> str | None:
 
 
 def describe_class(cls: type) -> str | None:
-    """A class of objects or structs that are handed over: its name, and all that a kernel can find in it."""
+    """A class of objects or structs that are passed: its name, and everything that a kernel can use of it."""
     words = [f"{cls.__module__}.{cls.__qualname__}"]
     for field in struct_fields(cls) or ():
         inner = field.dtype.base.type
@@ -103,7 +103,7 @@ def by_code() -> Iterator[None]:
 
 
 def describe_code(function: FunctionType) -> str | None:
-    """The source of a function: where it stands, and the file around it; or its code."""
+    """The source of a function: where it is defined, and the file around it; or its code."""
     code = function.__code__
     if _BY_CODE.get():
         return f"{function.__qualname__} {hash_of_code(code)} {_annotations(function)}"
@@ -151,7 +151,7 @@ def _annotations(function: FunctionType) -> list[tuple[str, str]]:
 
 
 def _function(value: DeviceFunction[..., Any] | FunctionType) -> str | None:
-    """A device function or a plain one; the names that it uses are its own, and stand for themselves."""
+    """A device function or a plain one; the names that it uses are looked up in it."""
     function = namespace_of(value)
     if getattr(value, "overloads", 0) or not isinstance(function, FunctionType):
         return None

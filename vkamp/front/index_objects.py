@@ -26,13 +26,13 @@ ThreadKind = Literal["global", "local", "tile", "tile_origin"]
 
 
 def thread_index(ctx: Context, kind: ThreadKind, span: Span) -> TupleValue:
-    """``t_idx.global_`` and its like."""
+    """``t_idx.global_``, ``t_idx.local`` and the other indices of a thread."""
     items = tuple(Number(ir.ThreadIndex(span, INT32, kind, dim)) for dim in range(ctx.module.rank))
     return TupleValue(items, "index")
 
 
 def thread_value(ctx: Context, value: Value, node: ast.AST) -> Value:
-    """A tiled index where an index is meant stands for its global index."""
+    """The global index of a tiled index that is used as an index."""
     if isinstance(value, ThreadRef):
         return thread_index(ctx, "global", ctx.span(node))
     return value

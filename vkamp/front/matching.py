@@ -33,7 +33,7 @@ def as_branches(ctx: Context, node: ast.Match) -> list[ast.stmt]:
 
 
 def _subject(ctx: Context, node: ast.expr, value: Constant | Number) -> ast.Name:
-    """A name that stands for the subject's value: its own, or its text, which is no name of Python."""
+    """A name for the subject's value: its own, or its text, which cannot be a name in Python."""
     if isinstance(node, ast.Name) and isinstance(ctx.slots.get(node.id), Slot):
         return node
     text = ctx.text(node)

@@ -61,7 +61,7 @@ from vkamp.lang.target import TargetTraits
 
 
 def constant_value(value: Any, span: Span) -> Value | None:
-    """A Python number as a compile-time value; a numpy scalar keeps its type, but for a float64 or int64."""
+    """A Python number as a compile-time value; a numpy scalar keeps its type, except for a float64 or int64."""
     if is_complex(value):
         made = complex_constant(span, complex(value), COMPLEX.get(type(value).__name__, COMPLEX["complex64"]))
         return made if type(value) is complex else Number(made.expr)
@@ -79,7 +79,7 @@ def constant_value(value: Any, span: Span) -> Value | None:
 
 
 def wrap(value: Any, span: Span) -> Value:
-    """Any Python object that the source names."""
+    """Any Python object that the source names, as a value of the kernel."""
     found = constant_value(value, span) if is_number(value) or is_complex(value) else None
     if found is not None:
         return found
@@ -125,7 +125,7 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
 
 
 def _bind_operator(module: Module, name: str, kind: OperatorType) -> Closure:
-    """A function of plain Python that the launch hands over, with what it captured."""
+    """A function of plain Python that the launch passes, with what it captured."""
     function = kind.function
     source = source_of(function)
     captured: dict[str, Value] = {}
@@ -155,7 +155,7 @@ def _bind_operator(module: Module, name: str, kind: OperatorType) -> Closure:
 
 
 def _parameters(function: FunctionType, values: dict[str, Value], bound: int) -> inspect.Signature:
-    """A function's parameters but for those that are bound, with the defaults that the launch hands over."""
+    """A function's parameters except for those that are bound, with the defaults that the launch passes."""
     signature = inspect.signature(function)
     left = list(signature.parameters.values())[bound:]
     return signature.replace(parameters=[_with_default(p, values) for p in left])
@@ -166,7 +166,7 @@ def _with_default(parameter: inspect.Parameter, values: dict[str, Value]) -> ins
 
 
 def _bind_struct(module: Module, name: str, kind: Struct, span: Span) -> Value:
-    """A struct by value: its numbers are handed over one by one and put together before the first statement."""
+    """A struct by value: its numbers are passed one by one and put together before the first statement."""
     variable = ir.Variable(name, kind, "local", span)
     module.prologue_variables.append(variable)
     module.prologue.extend(assemble(module, name, variable, span))
@@ -213,7 +213,7 @@ def outside_lookup(
 ) -> Callable[[str, Span], Value | None]:
     """The lookup of free names for one function: captures first, then what Python would find.
 
-    Every object found is guarded: the kernel is compiled anew when the name means something else.
+    Every object found is guarded: the kernel is compiled again when the name means something else.
     """
 
     def lookup(name: str, where: Span) -> Value | None:
@@ -253,7 +253,7 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
     try:
         found = getattr(target, name)
     except UnsupportedFeatureError as error:
-        # A name that vkamp knows and does not have says what to write instead.
+        # For a known name of other systems that vkamp lacks, the error says what to write instead.
         what, _, instead = str(error).partition(": ")
         ctx.fail("VKA227", node, what=what, advice=instead)
     except AttributeError:

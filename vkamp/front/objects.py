@@ -158,7 +158,7 @@ def operator(ctx: Context, op: ast.operator, left: _Operand, right: _Operand, no
 
 
 def comparison(ctx: Context, op: ast.cmpop, left: _Operand, right: _Operand, node: ast.AST) -> Value | None:
-    """``left < right`` and its like, by a struct's class."""
+    """A comparison such as ``left < right``, by a struct's class."""
     names = _COMPARISONS.get(type(op))
     if names is None:
         return None
@@ -167,7 +167,7 @@ def comparison(ctx: Context, op: ast.cmpop, left: _Operand, right: _Operand, nod
 
 
 def unary(ctx: Context, op: ast.unaryop, operand: _Operand, node: ast.AST) -> Value | None:
-    """``-value`` and its like, by a struct's class."""
+    """A unary operator such as ``-value``, by a struct's class."""
     return _operate(ctx, _UNARY[type(op)], operand, None, node) if type(op) in _UNARY else None
 
 
@@ -187,7 +187,7 @@ def _operate(ctx: Context, method: str, owner: _Operand, other: _Operand | None,
 
 
 def construct(ctx: Context, cls: type, node: ast.Call) -> Value:
-    """``Particle(1.0, id=2)``: a struct in a variable of its own, what is not given at its default."""
+    """``Particle(1.0, id=2)``: a struct in a new variable; members that are not given have their defaults."""
     fields = struct_fields(cls)
     assert fields is not None
     given = _given(ctx, cls, fields, node)

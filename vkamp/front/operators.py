@@ -1,7 +1,7 @@
 """Functions of plain Python that kernels call: lambdas, and functions without a decorator.
 
-They are compiled as an ``@amp.func`` is.  What one captures is handed over by the launch, so that a function which is
-made anew with other numbers is the same program.
+They are compiled as an ``@amp.func`` is.  What one captures is passed by the launch, so that a function which is
+created again with other numbers is the same program.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_plain(value: Any) -> bool:
 
 
 def plain_of(value: Any) -> FunctionType | None:
-    """The function of a value that is handed over with what it captures; ``None`` for anything else.
+    """The function of a value that is passed with what it captures; ``None`` for anything else.
 
     Of the ``@amp.func`` functions these are lambdas and those that stand in functions: others are made once.
     """
@@ -115,18 +115,18 @@ def _values_of_parameters(value: Any, function: FunctionType) -> dict[str, Any]:
 
 
 def is_object(value: Any) -> bool:
-    """Whether a launch hands over an object wherever its name is from."""
+    """Whether a launch passes an object wherever its name is from."""
     known = isinstance(value, (Container, ShortVector, index, extent, np.void)) or is_complex(value)
     return known or functors.is_functor(value)
 
 
 def is_value(value: Any) -> bool:
-    """Whether a captured object is a number that goes by value."""
+    """Whether a captured object is a number that is passed by value."""
     return is_number(value) and not isinstance(value, bool)
 
 
 def is_handed_over(origin: str, value: Any) -> bool:
-    """Whether a launch hands over what a function captures; else it is part of the program."""
+    """Whether a launch passes what a function captures; else it is part of the program."""
     return is_object(value) or (is_value(value) and origin != "builtin")
 
 

@@ -1,4 +1,4 @@
-"""The parameters of a kernel: what a launch hands over, and what is not taken.
+"""The parameters of a kernel: what a launch passes, and which kinds are refused.
 
 C++ AMP's model: docs/conformance.md, section 9.
 """

@@ -267,7 +267,7 @@ def _extreme_of_many(
     given: dict[str, ast.expr],
     smaller: Callable[[Value, Value], Value],
 ) -> Value:
-    """By a loop, which begins with the second item if there surely is a first one."""
+    """By a loop, which begins with the second item if there certainly is a first one."""
     span = ctx.span(node)
     if items is not None and items.count:
         value = items.item(Constant(0))

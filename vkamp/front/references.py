@@ -1,9 +1,9 @@
-"""Names for structs, as Python has them: a name refers to an element or an object until it is bound anew.
+"""Names for structs, as Python has them: a name refers to an element or an object until it is rebound.
 
 ``p = ps[i]`` evaluates the subscript once; ``p`` is then the element itself, as with numpy's records.  A struct that
 a constructor or a call makes is an object, and ``q = p`` makes a second name of it.
 
-A name that branches or loops bind anew refers to elements of one array or container, and its subscripts are variables
+A name that branches or loops rebind refers to elements of one array or container, and its subscripts are variables
 then; or it has a variable of its own, into which each assignment copies an object.  Such a copy differs from Python's
 second name only where one of the two is changed and the other one is read: ``sharing`` finds that and refuses it.
 """
@@ -58,7 +58,7 @@ def _all_bindings(node: ast.FunctionDef) -> tuple[bool, frozenset[str], frozense
 
 
 def _bindings(node: ast.FunctionDef) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that a function binds once, its parameters among them, and those that branches or loops bind anew."""
+    """The names that a function binds once, its parameters among them, and those that branches or loops rebind."""
     counts: dict[str, int] = {}
     nested: set[str] = set()
     arguments = node.args
@@ -88,7 +88,7 @@ def is_struct(value: Value) -> bool:
 
 
 def structure(place: ir.Place) -> Hashable:
-    """A place but for its subscripts."""
+    """A place except for its subscripts."""
     return with_place_parts(place, repeat(ir.Const(place.span, INT32, 0)))
 
 
@@ -101,7 +101,7 @@ def with_root(place: ir.Place, root: ir.Place) -> ir.Place:
 
 
 def is_object(place: ir.Place) -> bool:
-    """Whether a place lies in a struct of this thread alone, and not in an array or a container."""
+    """Whether a place is in a struct of this thread alone, and not in an array or a container."""
     root = ir.root_of(place)
     return isinstance(root, ir.Local) and not isinstance(root.variable.type, Array)
 
@@ -171,7 +171,7 @@ def settled(ctx: Context, place: ir.Place) -> Element:
 
 
 def memory_of(ctx: Context, place: ir.Place) -> Hashable:
-    """What a place lies in, as far as two places can lie in each other."""
+    """The memory that contains a place, as far as it decides whether two places can overlap."""
     root = ir.root_of(place)
     if isinstance(root, ir.BufferElement):
         return ctx.module.buffers[root.buffer].storage
@@ -231,7 +231,7 @@ def bind(ctx: Context, target: ast.Name, slot: Slot | None, value: Element, node
 
 
 def own_parameters(ctx: Context, span: Span) -> None:
-    """Variables for the parameters that a function binds anew: the caller's objects stay what they are."""
+    """Variables for the parameters that a function rebinds: the caller's objects do not change."""
     for name in sorted(ctx.rebound):
         slot = ctx.slots.get(name)
         if slot is None or not isinstance(slot.value, Element) or not is_struct(slot.value):
@@ -248,7 +248,7 @@ def own_parameters(ctx: Context, span: Span) -> None:
 
 
 def _is_conditional(ctx: Context, name: str, slot: Slot | None) -> bool:
-    """Whether a name that one statement binds, in the copies of an unrolled loop, may keep what it stands for."""
+    """Whether a name that one statement binds, in the copies of an unrolled loop, may keep its value."""
     assert slot is not None
     if name in ctx.with_one_binding:
         return False
@@ -267,7 +267,7 @@ def _is_sole(ctx: Context, place: ir.Local) -> bool:
 
 
 def is_given(ctx: Context, place: ir.Place) -> bool:
-    """Whether a place lies in a struct that the launch handed over, which nothing changes."""
+    """Whether a place is in a struct that the launch passed, which must not change."""
     root = ir.root_of(place)
     if not isinstance(root, ir.Local):
         return False

@@ -114,7 +114,7 @@ def unify_returns(callee: Context, source: Source, body: ir.Block) -> Returns:
 
 @dataclass(frozen=True)
 class _Result:
-    """One number, vector or struct of what a function returns; ``place``: where it lies, if it is an element."""
+    """One number, vector or struct of what a function returns; ``place``: its place, if it is an element."""
 
     type: Type
     place: ir.Place | None = None

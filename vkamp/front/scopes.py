@@ -1,4 +1,4 @@
-"""Whose name a name is: Python's scopes, for functions that stand in functions."""
+"""Which function a name belongs to: Python's scopes, for nested functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _body(node: FunctionNode) -> list[ast.stmt] | list[ast.expr]:
 
 
 def _outside(node: FunctionNode) -> list[ast.expr]:
-    """What a function's definition evaluates where it stands: decorators and defaults."""
+    """What a function's definition evaluates where it is defined: decorators and defaults."""
     decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
     return [*decorators, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
 
@@ -52,7 +52,7 @@ def comprehension_names(node: _Comprehension) -> frozenset[str]:
 
 
 def _inside(node: _Comprehension) -> Iterator[ast.AST]:
-    """What a comprehension evaluates in its own scope: all but what its first clause goes over."""
+    """What a comprehension evaluates in its own scope: all but what its first clause iterates over."""
     results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     iters = [clause.iter for clause in node.generators[1:]]
     for part in (*results, *iters, *(test for clause in node.generators for test in clause.ifs)):
@@ -77,7 +77,7 @@ def free_names(node: FunctionNode) -> tuple[str, ...]:
 
 
 def name_nodes(node: FunctionNode) -> Iterator[ast.Name]:
-    """Every use of a name that a function takes from around it, also in functions that stand in it."""
+    """Every use of a name that a function takes from around it, also in functions nested in it."""
     bound = bound_names(node)
     for statement in _body(node):
         yield from _free(own_nodes(statement), bound)

@@ -1,4 +1,4 @@
-"""Sequences: what a ``for`` goes over.
+"""Sequences: what a ``for`` iterates over.
 
 A tuple's items are known one by one; a range, an array, a container and a view have a length, and an item for each
 number below it.  ``enumerate``, ``zip``, ``reversed``, ``map`` and generator expressions make sequences of others.
@@ -61,7 +61,7 @@ class Sequence:
 
 
 def try_sequence(ctx: Context, node: ast.expr) -> Sequence | None:
-    """The sequence that an expression stands for; ``None`` if its value is no sequence."""
+    """The sequence that is an expression's value; ``None`` if the value is not a sequence."""
     if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
         return listed(ctx, tuple(ctx.operands(*spread(ctx, node.elts))), node)
     if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
@@ -74,7 +74,7 @@ def try_sequence(ctx: Context, node: ast.expr) -> Sequence | None:
 
 
 def sequence_of(ctx: Context, node: ast.expr) -> Sequence:
-    """The sequence that an expression stands for; anything else is refused."""
+    """The sequence that is an expression's value; anything else is refused."""
     found = try_sequence(ctx, node)
     if found is None:
         ctx.fail(
@@ -307,7 +307,7 @@ def _map(ctx: Context, node: ast.Call) -> Sequence:
     function, *args = _arguments(ctx, node, 2, 1000, "map(f, x)")
     parts = [sequence_of(ctx, arg) for arg in args]
     length = _shortest(ctx, parts, node)
-    # Names that no program has stand for the items.
+    # The items get names that no program can contain.
     names = [f"item {k}" for k in range(len(args))]
     targets = [ast.copy_location(ast.Name(name, ast.Load()), arg) for name, arg in zip(names, args, strict=True)]
     call = ast.copy_location(ast.Call(function, list(targets), []), node)
@@ -343,7 +343,7 @@ _MAKERS: dict[int, Callable[[Context, ast.Call], Sequence]] = {
 
 @contextmanager
 def bound(ctx: Context, target: ast.expr, value: Value) -> Iterator[None]:
-    """The names of a comprehension's target stand for an item, inside of it alone."""
+    """The names of a comprehension's target, bound to an item within the comprehension only."""
     slots, assigned = dict(ctx.slots), ctx.assigned
     ctx.assigned = None if assigned is None else set(assigned)
     _bind(ctx, target, value)
@@ -412,7 +412,7 @@ def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast
     return tuple(items)
 
 
-#: Items of a sequence that is taken apart.
+#: The number of items of a sequence that is unpacked.
 _MAX_ITEMS = 64
 
 

@@ -159,10 +159,10 @@ class Effects:
 
 
 def check(ctx: Context, body: ir.Block, starts: Sequence[int] = (), *, by_value: bool = True) -> Effects:
-    """Refuses copies that would show.
+    """Refuses copies whose difference from Python's references a program could observe.
 
     ``starts``: where each value of a ``return`` begins among the function's results.  ``by_value``: whether vectors
-    are handed over as copies in Python, too.
+    are passed as copies in Python, too.
     """
     if not _needs_check(ctx, body):
         return Effects()
@@ -432,7 +432,7 @@ class _Checker:
         return replace(state, copied=state.copied | {(name, span)})
 
     def _vector_changed(self, state: _State, root: ir.Local, span: Span) -> _State:
-        """A component of a copy changes: to be read, or in vain."""
+        """A component of a copy changes: it is read later, or the change has no effect."""
         name = root.variable.name
         for copied, where in state.copied:
             if copied == name:

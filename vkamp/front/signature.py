@@ -33,9 +33,9 @@ class BufferType:
 
 @dataclass(frozen=True)
 class ScalarType:
-    """A number by value; ``weak``: a captured Python number, which takes the type of what it meets.
+    """A number by value; ``weak``: a captured Python number, which takes the type of the other operand.
 
-    ``double``: a Python float, which is handed over in double precision too where the kernel expects that.
+    ``double``: a Python float, which is passed in double precision too where the kernel expects that.
     """
 
     type: Scalar
@@ -93,7 +93,7 @@ class ConstantType:
 
 @dataclass(frozen=True)
 class TupleType:
-    """A tuple: each item as it would be handed over alone.  ``names`` are those of its fields, if they have any."""
+    """A tuple: each item as it would be passed alone.  ``names`` are those of its fields, if they have any."""
 
     items: tuple[ArgType, ...]
     names: tuple[str, ...] = ()
@@ -103,8 +103,8 @@ class TupleType:
 class OperatorType:
     """A function of plain Python, or a lambda: its code, and what it captures.
 
-    Functions of one code and one module are one program; those made anew differ in what they captured, which the
-    launch hands over.  ``function`` has the code and the module alone.
+    Functions of one code and one module are one program; those created again differ in what they captured, which the
+    launch passes.  ``function`` has the code and the module alone.
     """
 
     function: FunctionType = field(compare=False)
@@ -112,7 +112,7 @@ class OperatorType:
     module: int
     #: Captured names and defaults of parameters.
     members: tuple[tuple[str, ArgType], ...]
-    #: Whether vectors and index objects go by value in Python, too, as those of an ``@amp.func`` do.
+    #: Whether vectors and index objects are passed by value in Python, too, as those of an ``@amp.func`` are.
     by_value: bool
     #: How many of its first parameters have values, among the members (``functools.partial``).
     bound: int = 0
@@ -120,7 +120,7 @@ class OperatorType:
 
 @dataclass(frozen=True)
 class FunctorType:
-    """An object with ``@amp.func`` methods: its members are handed over as captures are (AMP: a functor)."""
+    """An object with ``@amp.func`` methods: its members are passed as captures are (AMP: a functor)."""
 
     cls: type
     members: tuple[tuple[str, ArgType], ...]
@@ -214,11 +214,11 @@ def _counters_of_code(key: CodeKey) -> frozenset[str]:
 def counters_of(body: list[ast.stmt]) -> frozenset[str]:
     """The names in a function's body that only ``for`` loops bind and only the bodies of these loops read."""
     stored: dict[str, bool] = {}
-    #: Names that a loop around binds, and that its body reads behind another loop over them.
+    #: Names that a loop around binds, and that its body reads after another loop over them.
     read_again: list[str] = []
 
     def visit(node: ast.AST, inside: frozenset[str]) -> None:
-        """Notes for each name whether every use lies in a loop over it."""
+        """Notes for each name whether every use is in a loop over it."""
         names = _loop_names(node.target) if isinstance(node, ast.For) else None
         if isinstance(node, ast.For) and names is not None:
             # A loop in a loop over the same name changes what the outer body reads after it.
@@ -311,7 +311,7 @@ def _contents(cell: CellType) -> Any:
 
 
 def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
-    """What a free name stands for: ``("closure" | "global" | "builtin", object)``, or ``None``."""
+    """The value of a free name: ``("closure" | "global" | "builtin", object)``, or ``None``."""
     code = function.__code__
     if name in code.co_freevars and function.__closure__ is not None:
         cell = function.__closure__[code.co_freevars.index(name)]
@@ -337,7 +337,7 @@ def exactly(value: Any) -> Any:
 
 
 def in_double(name: str) -> str:
-    """The name under which a Python float is handed over in double precision."""
+    """The name under which a Python float is passed in double precision."""
     return f"{name} float64"
 
 
@@ -366,7 +366,7 @@ def is_numpy_number(value: Any) -> bool:
     return scalar_of_class(kind) is not None
 
 
-#: Beyond these a float32 or int32 could not hold what a weak number stands for.
+#: Beyond these a float32 or int32 could not hold a weak number's value.
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _INT32_MAX = 1 << 31
 

@@ -46,7 +46,7 @@ class Source:
         return Span(self.file, line, column, line, column + len("def"), self.name)
 
     def span(self, node: ast.AST, caller: Span | None = None) -> Span:
-        """Where a node lies in the user's file."""
+        """The position of a node in the user's file."""
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)
         end_line = getattr(node, "end_lineno", None) or line
@@ -80,9 +80,9 @@ def supply_sources(supplier: Callable[[CodeType], str | None]) -> None:
 
 
 def _supply(code: CodeType) -> None:
-    """Puts the text of a file that is not there where Python looks for it, for errors, too.
+    """Stores the text of a missing file where Python looks for it, for error messages too.
 
-    A program without its files names them relatively: a file of that name may be any other.
+    A program without its files has relative paths: a file of that name may be a different one.
     """
     if not os.path.isabs(code.co_filename) or not linecache.getlines(code.co_filename):
         text = _adopted.get(code.co_filename) or _supplier(code)
@@ -140,7 +140,7 @@ def source_of(function: FunctionType) -> Source:
 
 
 class CodeKey:
-    """A function's code as a key, by identity: equal code may stand in another file, or have other annotations.
+    """A function's code as a key, by identity: equal code may be in another file, or have other annotations.
 
     The code stays alive with the key; unlike a function it holds nothing of its closure.
     """

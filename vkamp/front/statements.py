@@ -42,7 +42,7 @@ _UNROLL_LIMIT = 4096
 
 
 def _join(*states: set[str] | None) -> set[str] | None:
-    """What is assigned where several paths meet; ``None`` stands for a path that never comes here."""
+    """What is assigned where several paths meet; ``None`` for a path that never reaches this point."""
     live = [s for s in states if s is not None]
     return set.intersection(*live) if live else None
 
@@ -67,7 +67,7 @@ def _expr(ctx: Context, node: ast.Expr) -> None:
 
 
 def _no_statement(ctx: Context, node: ast.expr) -> NoReturn:
-    """Raises the error for an expression that stands alone and does nothing."""
+    """Raises the error for an expression statement without effect."""
     text = ctx.text(node)
     if isinstance(node, (ast.Name, ast.Attribute)):
         found = ctx.expr(node)
@@ -257,7 +257,7 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
 
 
 def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
-    """What the loop goes over, evaluated once: the items of a tuple do not change with the variables in it."""
+    """What the loop iterates over, evaluated once: the items of a tuple do not change with the variables in it."""
     sequence = try_sequence(ctx, node.iter)
     if sequence is None:
         _no_sequence(ctx, node.iter)
@@ -304,7 +304,7 @@ def _changed_names(node: ast.For) -> set[str]:
 
 
 def _name_item(ctx: Context, target: ast.expr, item: Value, changed: set[str]) -> None:
-    """The names of a loop's own stand for the item itself, which may be known at compile time.
+    """The loop's own names refer to the item itself, which may be known at compile time.
 
     A vector gets a variable where the loop changes its components.
     """
@@ -321,7 +321,7 @@ def _name_item(ctx: Context, target: ast.expr, item: Value, changed: set[str]) -
 
 
 def _own_vector(ctx: Context, target: ast.Name, item: Value) -> Element:
-    """A variable for a vector that a loop goes over, which in Python is the vector itself."""
+    """A variable for a vector that a loop iterates over, which in Python is the vector itself."""
     expr = convert.vector(ctx, item, target)
     assert expr is not None
     kept = ctx.temporary(target.id, expr)

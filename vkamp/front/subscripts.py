@@ -158,7 +158,7 @@ def _view_item(ctx: Context, owner: ViewRef, key: Value, node: ast.Subscript) ->
 
 
 def memory_item(owner: Memory, indices: tuple[ir.Expr, ...], span: Span) -> Value:
-    """What lies at some subscripts: an element, or what is left where there are fewer of them than dimensions."""
+    """The element at some subscripts, or the remaining dimensions if there are fewer subscripts than dimensions."""
     if isinstance(owner, ViewRef):
         if len(indices) < owner.rank:
             return views.projection(owner, indices[0])

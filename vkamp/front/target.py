@@ -1,4 +1,4 @@
-"""``amp.target``: what is known of the device, as constants of the kernel."""
+"""``amp.target``: properties of the device as constants of the kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def trait(ctx: Context, name: str) -> Constant:
 
 
 def attribute(ctx: Context, name: str) -> Constant | None:
-    """``amp.target.cpu`` and its like; ``None`` for what is no trait."""
+    """``amp.target.cpu`` and the other traits; ``None`` for any other name."""
     full = f"{PREFIX}{name}"
     return trait(ctx, full) if full in ctx.module.constant_values else None
 

@@ -1,4 +1,4 @@
-"""What an expression of the kernel language can stand for while it is compiled.
+"""The values that an expression of the kernel language can have while it is compiled.
 
 Only :class:`Number` and :class:`Element` exist at run time; the others are resolved by the front end.
 """
@@ -37,8 +37,8 @@ class Constant(Value):
 class Number(Value):
     """A scalar or short vector of the run time.
 
-    ``weak``: a captured Python number, which takes the type of what it meets.  ``double``: the same float in double
-    precision, where Python's own is at hand.
+    ``weak``: a captured Python number, which takes the type of the other operand.  ``double``: the same float in double
+    precision, where Python's own is available.
 
     ``objects``: for a vector or a component of an index, the variables whose object it may be in Python; empty for a
     copy of an element or part, ``None`` for a new object.
@@ -104,7 +104,7 @@ def loaded(place: ir.Place, span: Span) -> ir.Expr:
 
 @dataclass(frozen=True)
 class Returned(Value):
-    """A struct that a function returns and that exists outside it: where it lies, as the function sees that."""
+    """A struct that a function returns and that exists outside it: its place, as the function sees it."""
 
     place: ir.Place
 
@@ -169,7 +169,7 @@ Memory = BufferRef | ArrayRef | ViewRef
 
 @dataclass(frozen=True)
 class SectionView(ViewRef):
-    """A box of ``of``: its element 0 lies at ``origin``."""
+    """A box of ``of``: its element 0 is the one at ``origin``."""
 
     origin: tuple[ir.Expr, ...]
     size: tuple[ir.Expr, ...]
@@ -237,10 +237,10 @@ class Object(Value):
 
 @dataclass(frozen=True, eq=False)
 class LocalFunction:
-    """The code of a function that stands in a kernel, or that a launch hands over: a ``def`` or a ``lambda``.
+    """The code of a function nested in a kernel, or that a launch passes: a ``def`` or a ``lambda``.
 
     ``node`` is its identity; ``outer`` the Python function whose module gives names; ``lookup`` finds what the
-    function around it takes from outside.  ``by_value``: whether vectors and index objects go by value in Python, too.
+    function around it takes from outside.  ``by_value``: whether Python passes vectors and index objects by value, too.
     """
 
     name: str
@@ -254,7 +254,7 @@ class LocalFunction:
 
 @dataclass(frozen=True)
 class Closure(Value):
-    """A function with what it captured where it stands (AMP: a lambda that captures by value)."""
+    """A function with what it captured where it is defined (AMP: a lambda that captures by value)."""
 
     code: LocalFunction
     captured: tuple[tuple[str, Value], ...]

@@ -1,6 +1,6 @@
-"""Floats of a module that change from launch to launch: from the second change on a launch hands them over.
+"""Floats of a module that change from launch to launch: from the second change on, a launch passes them as arguments.
 
-A module's number is a constant of the kernels that use it, and another value another kernel.  One that has had two
+A module's number is a constant of the kernels that use it; a kernel is compiled for each value.  One that has had two
 values already, and now has a third, is taken as a number that a closure captures: a value of the launch.  One that an
 ``@amp.func`` names has a path, ``MODULE.NAME``, by which it is an argument of the launch.
 """
@@ -65,7 +65,7 @@ def _named(names: _Names, function: FunctionType, name: str) -> str:
 
 
 def handed_over(kernel: FunctionType) -> Iterator[tuple[str, float]]:
-    """The paths and values of the numbers that a launch hands over to the device functions of a kernel."""
+    """The paths and values of the numbers that a launch passes to the device functions of a kernel."""
     names = _known.get(CodeKey(kernel.__code__)) if _known else None
     for path, (function, name) in names.named.items() if names is not None else ():
         value = function.__globals__.get(name)

@@ -32,7 +32,7 @@ _OF_FLOATS = ("add", "sub", "mul", "div")
 
 
 def type_of_class(target: Any) -> Vector | None:
-    """The type that a class like ``amp.float3`` or ``amp.complex64`` stands for."""
+    """The type that a class like ``amp.float3`` or ``amp.complex64`` denotes."""
     if isinstance(target, type) and issubclass(target, (ShortVector, np.complexfloating)):
         return VECTORS.get(target.__name__)
     return COMPLEX["complex64"] if target is complex else None
@@ -182,7 +182,7 @@ def _known(value: Value) -> Any:
 def binary(
     ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST, nodes: tuple[ast.expr, ast.expr]
 ) -> Value | None:
-    """``left op right``, component by component; a number stands for a vector of it.  ``None``: no vectors."""
+    """``left op right``, component by component; a number becomes a vector that repeats it.  ``None``: no vectors."""
     pair = _operands(ctx, _OPERATORS[type(op)][0], left, right, node, nodes)
     if pair is None:
         return None

@@ -1,4 +1,5 @@
-"""Views made in kernels: section, projection, view_as and reinterpret_as, resolved to subscripts of what they lie in.
+"""Views made in kernels: section, projection, view_as and reinterpret_as, resolved to subscripts of the memory that
+they view.
 
 A view exists while the kernel is compiled; only its numbers (origins, sizes) are of the run time.  No device checks
 them; the reference accelerator checks each subscript against the view's own extent.
@@ -122,7 +123,7 @@ def projection(view: ViewRef, index: ir.Expr) -> ViewRef:
 
 
 def _place(view: Memory, indices: tuple[ir.Expr, ...], span: Span) -> ir.Place:
-    """Where the element at ``indices`` lies."""
+    """The place of the element at ``indices``."""
     if isinstance(view, BufferRef):
         return ir.BufferElement(span, view.param.element, view.param.name, (*view.prefix, *indices))
     if isinstance(view, ArrayRef):
@@ -332,7 +333,7 @@ def _is_zero(expr: ir.Expr) -> bool:
 
 
 def _fits(number: ir.Expr, old: int, new: int) -> bool:
-    """Whether ``number`` elements of ``old`` bytes are surely a whole number of elements of ``new`` bytes."""
+    """Whether ``number`` elements of ``old`` bytes are certainly a whole number of elements of ``new`` bytes."""
     return old % new == 0 or (isinstance(number, ir.Const) and int(number.value) * old % new == 0)
 
 
@@ -340,7 +341,7 @@ def _fits(number: ir.Expr, old: int, new: int) -> bool:
 
 
 def root_of(view: Memory) -> BufferRef | ArrayRef:
-    """The container or array that a view lies in."""
+    """The container or array that a view refers to."""
     while isinstance(view, ViewRef):
         view = view.of
     return view
@@ -363,7 +364,7 @@ def _rooted(place: ir.Place, root: ir.Local) -> ir.Place:
 
 
 def structure(view: Memory) -> Hashable:
-    """What a view is but for its numbers."""
+    """What a view is except for its numbers."""
     if isinstance(view, BufferRef):
         return "container", view.param.name, len(view.prefix)
     if isinstance(view, ArrayRef):
@@ -373,7 +374,7 @@ def structure(view: Memory) -> Hashable:
 
 
 def _place_structure(place: ir.Place) -> Hashable:
-    """Where in its memory an array lies, but for the subscripts; locals are handed over."""
+    """The place of an array in its memory without the subscripts; locals are passed."""
     if isinstance(place, ir.Local):
         return place.variable.name if place.variable.storage == "tile_static" else place.type
     if isinstance(place, ir.BufferElement):

@@ -155,7 +155,7 @@ class Use:
 
     @property
     def is_current(self) -> bool:
-        """Whether nothing of the container's home has changed since its last use."""
+        """Whether the container's home is unchanged since its last use."""
         return self.home is not None and self.home.version == self.version
 
     def acquire(self, location: Location, why: str, *, apart: bool) -> bool:

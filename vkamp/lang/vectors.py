@@ -1,4 +1,4 @@
-"""Short vectors: ``float3`` and its like, on the host as in a kernel.
+"""Short vectors: ``float3`` and similar ones, on the host as in a kernel.
 
 C++ AMP's model: docs/conformance.md, section 14.
 """
@@ -41,7 +41,7 @@ _unnamed = 0
 
 
 class ShortVector:
-    """2 to 4 numbers of one scalar type (AMP: ``float_3`` and its like); the classes are ``float2`` to ``double4``.
+    """2 to 4 numbers of one scalar type (AMP: ``float_3`` and similar ones); the classes are ``float2`` to ``double4``.
 
     - ``float3()`` is zero, ``float3(a)`` repeats a number, ``float3(x, y, z)`` names each component, and ``float3(v)``
       converts a vector of the same length as C does.

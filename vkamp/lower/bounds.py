@@ -96,7 +96,7 @@ def _is_uniform(expr: ir.Expr, once: frozenset[str]) -> bool:
 
 
 def guards(block: ir.Block, once: frozenset[str]) -> list[Bound]:
-    """What a condition says of the threads for which a block does more than to compute values of its own."""
+    """What a condition implies for the threads for which a block has effects outside its own values."""
     last = block[-1] if block else None
     if not isinstance(last, ir.If) or last.orelse or not all(map(_is_value, block[:-1])):
         return []

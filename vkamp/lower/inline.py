@@ -1,7 +1,7 @@
 """Device functions for a kernel whose threads are loops: IR -> IR.
 
-A function with a barrier becomes a part of its caller, for a loop over threads cannot go on in a callee.  The others
-stay, and are told which thread they run for.
+A function with a barrier becomes a part of its caller, because a loop over threads cannot continue in a callee. The
+others stay functions and get their thread's index as an argument.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class _Versions:
         return key_of(load.place), state, times, load.type
 
     def pass_by(self, statement: ir.Stmt) -> None:
-        """What a statement changes has another version behind it."""
+        """Gives a new version to what a statement changes."""
         self.variables.update(assigned((statement,)))
         for key in _changed_memory(statement):
             self.memory[key] += 1
@@ -239,7 +239,7 @@ class _Sharing:
         self.memory = memory
         self.threads = threads
         self.fresh = fresh
-        #: The values at hand, by what they are the value of.
+        #: The known values, by the place or expression that has them.
         self.values: dict[_Key, Callable[[ir.Node], ir.Expr]] = {}
         #: How often each element is loaded in one state, and which of four neighbours are.
         self.uses: Counter[_Key] = Counter()
@@ -308,7 +308,7 @@ class _Sharing:
         return ir.Assign(before.span, ir.Local(first.span, kind, variable), value)
 
     def changed(self, statement: ir.Stmt, versions: _Versions) -> ir.Stmt:
-        """A statement with the values at hand in the place of its loads."""
+        """The statement with known values in place of its loads."""
         nested = not isinstance(statement, ir.Assign)
         names = assigned((statement,)) if nested else set()
         stored = _changed_memory(statement) if nested else set()

@@ -349,7 +349,7 @@ class _Lowering:
         return (*first, *block)
 
     def with_arrays(self, block: ir.Block) -> ir.Block:
-        """The phase with the kept variables loaded before it and stored behind it."""
+        """The phase with the kept variables loaded before it and stored after it."""
         used, written = named(block), assigned(block)
         # What a phase may leave as it is has to be stored as it was.
         open_ = exposed(block) | (written - certain(block))
@@ -387,7 +387,7 @@ class _Lowering:
         return out
 
     def with_copies(self, block: ir.Block, slot: list[ir.Expr]) -> ir.Block:
-        """Kept arrays as arguments of functions: copied out before the call, and back behind it."""
+        """Kept arrays as arguments of functions: copied out before the call, and back after it."""
         out: list[ir.Stmt] = []
         for statement in block:
             if isinstance(statement, ir.Call):
@@ -461,7 +461,7 @@ class _Lowering:
     # -- threads that return -----------------------------------------------------------------------------------
 
     def without_returns(self, block: ir.Block) -> ir.Block:
-        """The phase with each return as the end of the thread's turn."""
+        """The phase with each return as the end of the thread's iteration."""
         flag = None
         if any(_returns(s.body) for s in ir.walk_statements(block) if isinstance(s, (ir.For, ir.While))):
             flag = self.new("returned", BOOL)
@@ -480,7 +480,7 @@ def _returns(block: ir.Block) -> bool:
 
 
 def _turns(block: ir.Block, flag: ir.Variable | None, depth: int) -> ir.Block:
-    """A block in which ``continue`` of the loop over threads, ``depth`` loops out, stands for each return."""
+    """A block in which each return is a ``continue`` of the loop over threads, ``depth`` loops further out."""
     out: list[ir.Stmt] = []
     for statement in block:
         if isinstance(statement, ir.Return):

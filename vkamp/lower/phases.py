@@ -94,9 +94,9 @@ def map_phases(
 
 @dataclasses.dataclass(frozen=True)
 class _Where:
-    """Whether a barrier may follow: behind the block, at the ends of the jumps of the loop around it.
+    """Whether a barrier may follow: after the block, at the ends of the jumps of the loop around it.
 
-    ``last``: nothing at all runs behind the block.
+    ``last``: nothing at all runs after the block.
     """
 
     after: bool = False
@@ -153,7 +153,7 @@ def _head(loop: ir.For | ir.While, after: bool) -> bool:
 
 
 def _completes(statement: ir.Stmt) -> bool:
-    """Whether any thread may come behind a statement."""
+    """Whether any thread may reach the end of a statement."""
     if isinstance(statement, (ir.Break, ir.Continue, ir.Return)):
         return False
     if isinstance(statement, ir.If):

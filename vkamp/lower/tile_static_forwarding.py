@@ -92,7 +92,7 @@ def _stores(statement: ir.Stmt) -> bool:
 
 
 def _stores_before_wait(block: ir.Block, changing: set[str], stored: bool) -> tuple[bool, bool]:
-    """Whether a container may have been changed at the end of a block, and whether a barrier comes behind that."""
+    """Whether a container may have been changed at the end of a block, and whether a barrier comes after that."""
     for statement in block:
         if is_wait(statement) and stored:
             return True, True

@@ -1,8 +1,8 @@
 """Several threads of a lane at once, where they load the same elements: unroll and jam of a phase's loops.
 
-Threads of one phase may run in any order, so each statement is done for a few of them before the next statement is;
-what they load in common is loaded once, and four neighbouring elements by one access.  Fewer turns of the loops over
-threads are a gain besides.
+Threads of one phase may run in any order, so each statement runs for a few of them before the next statement does.
+Elements that they all load are loaded once, and four adjacent elements by one access. The loops over threads also have
+fewer iterations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_THREADS, _MAX_STATEMENTS = 32, 200
 _MAX_BRANCHES = 24
 #: What a jam may cost, of the threads alone, to be worth its text, and how much less twice the text has to cost.
 _WORTH, _DOUBLE = 0.8, 1.08
-#: What accesses cost, a branch, and the turn of a loop, in statements of arithmetic.
+#: The costs of an access, a branch, and an iteration of a loop, in arithmetic statements.
 _ELEMENT, _WIDE, _BRANCH, LOOP_OVERHEAD = 4, 8, 3, 5
 #: How often a loop's body is taken to run.
 _TURNS = 16
@@ -216,7 +216,7 @@ class _Jammer:
         self.counts = counts
         shape = around.shape
         turns = list(itertools.product(*(range(count) for count in counts)))
-        # Lanes that take single threads have their next one behind those of the others.
+        # Lanes that run single threads continue after the threads of the other lanes.
         strides = [n if run == 1 else 1 for n, run in zip(shape.lanes, shape.runs, strict=True)]
         self.offsets = [tuple(t * n for t, n in zip(turn, strides, strict=True)) for turn in turns]
         #: What the first thread's index is a multiple of.
@@ -373,7 +373,7 @@ class _Jammer:
 
 
 def _used_outside(block: ir.Block, loop: ir.For) -> bool:
-    """Whether a loop's variable is read behind the loop."""
+    """Whether a loop's variable is read after the loop."""
     name = loop.variable.name
 
     def count(nodes: ir.Block) -> int:

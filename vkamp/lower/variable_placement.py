@@ -139,7 +139,7 @@ def hoist(
 
 
 def _hoisted(phase: Phase, uniform: _Uniform) -> list[Item]:
-    """A phase with its uniform assignments before it, behind it, or between two parts of it."""
+    """A phase with its uniform assignments before it, after it, or between two parts of it."""
     out: list[Item] = []
     kept: list[ir.Stmt] = []
     behind: list[ir.Stmt] = []
@@ -208,7 +208,7 @@ def places(
 
 
 def computable(kernel: ir.Kernel, items: tuple[Item, ...], once: frozenset[str]) -> frozenset[str]:
-    """The variables whose values could be computed again anywhere behind their assignment."""
+    """The variables whose values could be recomputed anywhere after their assignment."""
     again = _Again(kernel, items, once, set())
     return frozenset(name for name in again.definitions if again.variable(name) is not None)
 
