@@ -396,7 +396,7 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA704": Message(
         "this hand-edited shader contains an unresolved merge conflict",
-        "edit the lines from <<<<<<< to >>>>>>> to what is right, and remove the markers; "
+        "resolve the conflict between <<<<<<< and >>>>>>>, and remove the markers; "
         "vkamp shaders merge --undo {name} reverts the merge",
         kind="edit",
     ),
