@@ -23,9 +23,8 @@ CELLS = np.array([3, 1, 4, 1, 5, 9, 2, 6], I32)
 FLAG, COUNT = True, 3
 #: Expressions in one kernel: the drivers take long for many loops in one.
 CHUNK = 8
-#: SwiftShader runs all kernels of a place. Lavapipe and the reference accelerator run one in so many, starting from
-#: another one in each place. ``VKAMP_TEST_PLACES=all`` leaves out nothing.
-PART = 3
+#: Each kernel of a place runs on one of these, another one in each place. ``VKAMP_TEST_ALL=1`` leaves out nothing.
+PARTS = ("swiftshader", "llvmpipe", "reference")
 
 INTEGERS = [
     "n", "5", "-3", "-n", "~n", "-(-n)", "-(n - m)", "~(n | m)", "n + 2", "2 + n", "n - m", "n - (m - 2)", "n - -m",
@@ -228,11 +227,12 @@ def chunks_of(expressions: list[str]) -> list[list[str]]:
 
 def part_of(place: str, chunks: list[list[str]], accelerator: str) -> list[list[str]]:
     """What an accelerator runs of a place."""
-    if os.environ.get("VKAMP_TEST_PLACES") == "all" or accelerator not in ("llvmpipe", "reference"):
+    name = accelerator.partition("@")[0]
+    if os.environ.get("VKAMP_TEST_ALL") or name not in PARTS:
         return chunks
-    # The two begin at different ones.
-    first = list(PLACES).index(place) + (accelerator == "reference")
-    return chunks[first % min(PART, len(chunks)) :: PART]
+    first = list(PLACES).index(place) + PARTS.index(name)
+    count = min(len(PARTS), len(chunks))
+    return chunks[first % count :: count]
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -46,6 +46,7 @@ def _run(program: Program, lowering: str, view: amp.accelerator_view) -> list[np
     return arrays
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_results(name: str, accelerator_view: amp.accelerator_view) -> None:
     program = PROGRAMS[name]()

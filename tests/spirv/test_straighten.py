@@ -219,6 +219,7 @@ def functions(seed: int) -> tuple[Any, list[Any]]:
     return amp.kernel(device["run"]), [plain[name] for name in ("f0", "f1", "f2")]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_functions_give_what_python_gives(seed, accelerator_view):
     kernel, plain = functions(seed)
