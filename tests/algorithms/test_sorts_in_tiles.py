@@ -7,9 +7,9 @@ import pytest
 
 import vkamp as amp
 from tests.algorithms.inputs import descending_order, numbers_of
-from tests.algorithms.table import name_of
+from tests.library_views import forced, name_of
 from vkamp import algorithms as alg
-from vkamp.algorithms import _choose, search_tiles, topk_tiles
+from vkamp.algorithms import search_tiles, topk_tiles
 
 PAIR = np.dtype([("a", np.int32), ("b", np.float32)])
 
@@ -24,7 +24,7 @@ def view(accelerator):
 
 @pytest.fixture
 def tiles():
-    with _choose.forced("tiles"):
+    with forced("tiles"):
         yield
 
 
