@@ -39,7 +39,7 @@ MIDDLE = {
     "spirv",
 }
 CORE = MIDDLE | {"display", "progress", "tracebacks", "lang", "run", "pipeline", "dispatch", "profiling"}
-LIBRARIES = {"tile", "algorithms", "blas", "linalg", "fft", "rng"}
+LIBRARIES = {"tile", "algorithms", "blas", "linalg", "fft", "rng", "tuning"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "messages": set(),
@@ -84,7 +84,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "algorithms": {PUBLIC, "tile", "tracebacks", "dispatch"},
     "rng": {PUBLIC, "algorithms", "tracebacks"},
     "fft": {PUBLIC, "algorithms", "tracebacks", "dispatch"},
-    "blas": {PUBLIC, "algorithms", "tile", "tracebacks", "dispatch"},
+    "tuning": {PUBLIC, "errors", "tracebacks", "cache", "progress", "lang", "run"},
+    "blas": {PUBLIC, "algorithms", "tile", "tuning", "tracebacks", "dispatch"},
     "linalg": {PUBLIC, "algorithms", "blas", "tracebacks", "dispatch"},
     # Kernels travel with their source, which front reads.
     "dask": {PUBLIC, "algorithms", "fft", "linalg", "rng", "front", "lang", "run", "tracebacks"},
@@ -95,7 +96,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 ONLY_ROOMS_WITH_VULKAN = {"run"}
 ONLY_ROOMS_WITH_PROCESSES = {"spirv", "cli"}
-ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "prebuilt", "spirv", "profiling", "cli", "testing"}
+ONLY_ROOMS_THAT_WRITE = {"edit", "cache", "prebuilt", "spirv", "profiling", "cli", "testing", "tuning"}
 ROOMS_WITH_COMPUTED_IMPORTS = {PUBLIC, "cli", "testing"}
 
 STARTS_PROCESSES = re.compile(

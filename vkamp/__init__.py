@@ -6,6 +6,7 @@ runs it on a GPU of any vendor, or on a CPU driver.
 
 import difflib as _difflib
 import importlib as _importlib
+from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
 from numpy import (
@@ -225,6 +226,7 @@ __all__ = [
     "atomic_fetch_xor",
     "atomic_load",
     "atomic_store",
+    "autotune",
     "bool_",
     "capture",
     "check",
@@ -306,6 +308,7 @@ __all__ = [
     "tiled_extent",
     "tiled_index",
     "trem",
+    "tune",
     "uint2",
     "uint3",
     "uint4",
@@ -320,6 +323,10 @@ __all__ = [
     "use_artifacts",
     "use_shaders",
 ]
+
+#: Loaded by their first use, with the room vkamp.tuning.
+autotune: _Callable[..., _Any]
+tune: _Callable[..., _Any]
 
 _accelerators.register_engine(_dispatch.ReferenceEngine())
 set_inspector(_dispatch.inspect_kernel)
@@ -341,7 +348,7 @@ def _elsewhere(name: str) -> str:
 
 
 #: Packages that are imported at their first use: ``amp.fft.fft(a)`` needs no import of its own.
-_LIBRARIES = ("algorithms", "blas", "fft", "linalg", "rng", "tile")
+_LIBRARIES = ("algorithms", "blas", "fft", "linalg", "rng", "tile", "tuning")
 
 
 def __dir__() -> list[str]:
@@ -353,6 +360,8 @@ def __getattr__(name: str) -> _Any:
     """The libraries, ``bfloat16`` (a class of the package ml_dtypes), and AMP's normalised types, which are refused."""
     if name in _LIBRARIES:
         return _importlib.import_module(f"vkamp.{name}")
+    if name in ("autotune", "tune"):
+        return getattr(_importlib.import_module("vkamp.tuning"), name)
     if name == "bfloat16":
         try:
             return _BFLOAT16.dtype.type

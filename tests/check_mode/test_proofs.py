@@ -33,7 +33,7 @@ def prepared(view: amp.accelerator_view, pair: Pair) -> tuple[Prepared, list[tup
 def test_nothing_is_found_without_the_proofs(accelerator_view: amp.accelerator_view, pair: Pair) -> None:
     for proofs in (False, True):
         ready, expected = prepared(accelerator_view, pair)
-        report = checking.run(ready, proofs=proofs)
+        report = checking.report_of(ready, proofs=proofs)
         assert report.ok, str(report)
         assert report.not_covered == ()
         for container, values in expected:

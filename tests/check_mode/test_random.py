@@ -71,7 +71,7 @@ def both(view: amp.accelerator_view, kernel: nodes.Kernel, n: int) -> tuple[Foun
     request: Any = None
     programs = KernelPrograms(compiled)
     prepared = PreparedLaunch(view, over, None, request, arguments, programs, target, executable)
-    return found(wanted), found(checking.run(prepared))
+    return found(wanted), found(checking.report_of(prepared))
 
 
 def compared(accelerator_view: amp.accelerator_view, seed: int) -> None:

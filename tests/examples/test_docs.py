@@ -35,6 +35,7 @@ PAGES = (
     "matrices.md",
     "subgroups.md",
     "matrices.md",
+    "tuning.md",
     "tutorial.md",
 )
 

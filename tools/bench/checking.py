@@ -39,7 +39,7 @@ def measure(options: Options) -> Iterator[Measurement]:
             view.wait()  # noqa: B023
 
         def checked(proofs: bool) -> None:
-            report = checking.run(prepared, proofs=proofs)  # noqa: B023
+            report = checking.report_of(prepared, proofs=proofs)  # noqa: B023
             check(report.ok and not report.not_covered, str(report))
 
         works = (_timed(plain), _timed(lambda: checked(True)), _timed(lambda: checked(False)))

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import lazy
+from vkamp.algorithms import _choose, lazy
+from vkamp.tuning import autotuned
 
 #: The types of elements of the arguments, and those that kernels compute with.
 _COMPUTED = {np.dtype(name): np.dtype(np.int32) for name in ("int8", "uint8", "int16", "uint16")} | {
@@ -70,6 +71,11 @@ class Packed(NamedTuple):
     rows: int
     quads: int
     step: int
+
+
+def settings() -> Any:
+    """What calls depend on beside their arguments."""
+    return _choose.forced_form(), autotuned.settings()
 
 
 class Factors(NamedTuple):

@@ -9,9 +9,12 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose
 from vkamp.algorithms._arguments import value
-from vkamp.blas import gemm_cpu, gemm_matrices, gemm_tiles
+from vkamp.blas import gemm_blocks, gemm_cpu, gemm_matrices, gemm_tiles
 from vkamp.blas._operands import Factors, Matrix, computed, packed
-from vkamp.blas._target import narrow, target
+from vkamp.blas._target import narrow
+
+#: Products of so few rows use smaller blocks.
+_FEW_ROWS = 8
 
 
 def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, alpha: Any = 1, beta: Any = 0) -> None:
@@ -32,10 +35,15 @@ def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, alpha: An
     left = packed(view, a, dtype)
     # A's rows end with zeros up to a multiple of four; so B has as many rows.
     right = packed(view, b, dtype, least_rows=4)
-    run = gemm_cpu.multiply if _choose.form_of(view) == "runs" else gemm_tiles.multiply
+    if _choose.form_of(view) == "runs":
+        run = gemm_cpu.multiply
+    elif c.extent[1] > _FEW_ROWS and gemm_blocks.takes(left, right):
+        run = gemm_blocks.multiply
+    else:
+        run = gemm_tiles.multiply
     for start in range(0, left.quads, gemm_cpu.LONGEST):
         ks = range(start, min(start + gemm_cpu.LONGEST, left.quads))
-        run(view, left, right, target(c, beta != 0 or start > 0), factors, ks)
+        run(view, left, right, c, beta != 0 or start > 0, factors, ks)
         factors = Factors(factors.alpha, value(1, dtype))
 
 

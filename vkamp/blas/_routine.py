@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import vkamp as amp
-from vkamp.algorithms import _choose
 from vkamp.algorithms._arguments import place
-from vkamp.blas._operands import Matrix, container
+from vkamp.blas._operands import Matrix, container, settings
 from vkamp.dispatch.call_cache import repeats
 from vkamp.tracebacks import entry_point, forwards
 
@@ -24,7 +23,7 @@ def routine(f: _F) -> _F:
     inner: Any = forwards(f)
 
     @entry_point
-    @repeats(_choose.forced_form)
+    @repeats(settings)
     @functools.wraps(f)
     def call(*args: Any, **named: Any) -> Any:
         if args and isinstance(args[0], amp.accelerator_view):

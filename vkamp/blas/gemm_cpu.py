@@ -14,6 +14,9 @@ from typing import Any
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.blas._operands import Factors, Packed
+from vkamp.blas._target import target
+from vkamp.blas._tuned import cases, key
+from vkamp.tuning import autotune
 
 #: lavapipe ends an invocation's loops after 65,535 iterations.
 LONGEST = 49_152
@@ -93,20 +96,48 @@ def plain(idx, a, b, out, m, quads, first, end, depth, step_a, step_b, alpha, be
             out.store_four(alpha, beta, batch, row, column, sums[i, 0], sums[i, 1], sums[i, 2], sums[i, 3])
 
 
-def multiply(view: amp.accelerator_view, a: Packed, b: Packed, out: Any, factors: Factors, ks: range) -> None:
-    """One launch: the product over the quads ``ks`` of A's rows; ``out`` takes its elements."""
-    batch, rows = int(out.values.extent[0]), int(out.values.extent[1])
-    numbers = (rows, b.quads, ks.start, ks.stop, a.quads, a.step, b.step, *factors)
-    lanes = lanes_of(view)
-    quads = lazy.quads_of(a.values), lazy.quads_of(b.values)
-    if lanes is None or quads[0] is None or quads[1] is None:
-        domain = amp.extent(batch, -(-rows // _ROWS), b.quads)
-        sources = lazy.of(a.values).flat(), lazy.of(b.values).flat()
-        amp.parallel_for_each(view, domain, plain, *sources, out, *numbers)
+def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, int]:
+    lanes, rows = lanes_of(view) or 4, int(c.extent[1])
+    most = {4: 2, 8: 4, 16: 2}[lanes]
+    chunks = 1
+    while chunks < most and lanes * chunks < rows:
+        chunks *= 2
+    return {"chunks": chunks, "high": 4 if lanes == 4 and rows > 4 * lanes else 1}
+
+
+@autotune(
+    {"chunks": (1, 2, 4, 8), "high": (1, 2, 4, 8)}, key=key, default=_default, cases=cases,
+    where=lambda p, limits: p.chunks * limits.subgroup_size <= 32,
+)  # fmt: skip
+def product(
+    view: Any, a: Any, b: Any, c: Any, steps: Any, numbers: Any, ks: Any, adds: Any, *, chunks: int, high: int
+) -> None:
+    """One launch by :func:`rotated`, as :func:`vkamp.blas.gemm_blocks.product`.
+
+    ``chunks``: the rows of a thread, in subgroups; ``high``: the subgroups of a tile.
+    """
+    lanes = lanes_of(view) or 4
+    batch, rows = int(c.extent[0]), int(c.extent[1])
+    depth_a, step_a, quads, step_b = steps
+    threads = amp.extent(batch, -(-rows // (lanes * chunks)), quads).tile(1, high, lanes).pad()
+    amp.parallel_for_each(
+        view, threads, rotated, lazy.quads_of(a), lazy.quads_of(b), target(c, adds),
+        rows, quads, ks[0], ks[1], depth_a, step_a, step_b, *numbers, lanes=lanes, chunks=chunks,
+    )  # fmt: skip
+
+
+def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
+    """One launch: the product over the quads ``ks`` of A's rows; ``c`` takes its elements."""
+    if lanes_of(view) is not None and lazy.quads_of(a.values) is not None and lazy.quads_of(b.values) is not None:
+        product(
+            view, a.values, b.values, c, (a.quads, a.step, b.quads, b.step), tuple(factors), (ks.start, ks.stop), adds
+        )
         return
-    chunks, high = chunks_of(lanes, rows)
-    threads = amp.extent(batch, -(-rows // (lanes * chunks)), b.quads).tile(1, high, lanes).pad()
-    amp.parallel_for_each(view, threads, rotated, *quads, out, *numbers, lanes=lanes, chunks=chunks)
+    batch, rows = int(c.extent[0]), int(c.extent[1])
+    numbers = (rows, b.quads, ks.start, ks.stop, a.quads, a.step, b.step, *factors)
+    domain = amp.extent(batch, -(-rows // _ROWS), b.quads)
+    sources = lazy.of(a.values).flat(), lazy.of(b.values).flat()
+    amp.parallel_for_each(view, domain, plain, *sources, target(c, adds), *numbers)
 
 
 def lanes_of(view: amp.accelerator_view) -> int | None:
@@ -115,12 +146,3 @@ def lanes_of(view: amp.accelerator_view) -> int | None:
     if limits is None or "shuffle" not in limits.subgroup_operations:
         return None
     return limits.subgroup_size if limits.subgroup_size in (4, 8, 16) else None
-
-
-def chunks_of(lanes: int, rows: int) -> tuple[int, int]:
-    """The rows of a thread, in subgroups, and the subgroups of a tile."""
-    most = {4: 2, 8: 4, 16: 2}[lanes]
-    chunks = 1
-    while chunks < most and lanes * chunks < rows:
-        chunks *= 2
-    return chunks, 4 if lanes == 4 and rows > 4 * lanes else 1

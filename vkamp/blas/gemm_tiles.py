@@ -15,6 +15,7 @@ from typing import Any
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.blas._operands import Factors, Packed
+from vkamp.blas._target import target
 
 #: Steps of the sum in one block, and threads of a tile along each side.
 DEPTH, SIDE = 16, 16
@@ -97,13 +98,13 @@ def block_product(
                 out.store_four(alpha, beta, t_idx.tile[0], at, column, s0, s1, s2, s3)
 
 
-def multiply(view: amp.accelerator_view, a: Packed, b: Packed, out: Any, factors: Factors, ks: range) -> None:
-    """One launch: the product over the quads ``ks`` of A's rows; ``out`` takes its elements."""
-    batch, rows = int(out.values.extent[0]), int(out.values.extent[1])
+def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
+    """One launch: the product over the quads ``ks`` of A's rows; ``c`` takes its elements."""
+    batch, rows = int(c.extent[0]), int(c.extent[1])
     part = 8 if a.values.dtype.itemsize == 4 and rows > 64 and b.quads > 16 else 4
     side = SIDE * part
     domain = amp.extent(batch, -(-rows // side) * SIDE, -(-4 * b.quads // side) * SIDE).tile(1, SIDE, SIDE)
     halves = 2 if a.values.dtype.itemsize == 4 else 1
     sources = lazy.of(a.values).flat(), lazy.of(b.values).flat()
     numbers = (rows, b.quads, ks.start, ks.stop, a.quads, a.step, b.step, *factors)
-    amp.parallel_for_each(view, domain, block_product, *sources, out, *numbers, part=part, halves=halves)
+    amp.parallel_for_each(view, domain, block_product, *sources, target(c, adds), *numbers, part=part, halves=halves)

@@ -18,6 +18,7 @@ _SHELLS = ("bash", "zsh", "fish")
 
 #: The modules of the commands, imported on first use: some need the whole compiler.
 _COMMANDS = {
+    "bench": "bench",
     "build": "building",
     "cache": "caching",
     "check": "programs",
@@ -27,6 +28,7 @@ _COMMANDS = {
     "run": "programs",
     "shaders": "shaders",
     "tile": "tiling",
+    "tune": "tune",
 }
 
 

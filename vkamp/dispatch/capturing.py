@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vkamp.artifacts import Domain
     from vkamp.dispatch.graph_launches import GraphLaunches
     from vkamp.dispatch.preparing import PreparedLaunch
+    from vkamp.findings import Report
     from vkamp.lang.indirect import indirect
 
 
@@ -142,6 +143,17 @@ class Graph:
                 self._launches.replay()
 
     __call__ = replay
+
+    def check(self) -> list[Report]:
+        """Runs what was captured once, each launch checked and waited for, as ``amp.check`` does; the reports in order.
+
+        Raises what :meth:`replay` raises, nothing for what it finds.
+        """
+        capturing.refuse("check() of", self)
+        if self._state != "ready":
+            raise AmpError("this graph cannot be checked: its capture has not ended, or has failed")
+        with self._lock:
+            return [] if self._launches is None else self._launches.check()
 
 
 @contextmanager

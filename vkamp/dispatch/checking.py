@@ -48,7 +48,7 @@ def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
         if tiling is None:
             # An indirect launch without threads.
             return Report(kernel.__name__, (view or default_view()).accelerator.description, (), ())
-        return run(prepare(view, tiling, kernel, args, constants))
+        return report_of(prepare(view, tiling, kernel, args, constants))
 
     return report(*rest) if rest else launch_arguments.decorator("check", "checks", "check", report)
 
@@ -62,7 +62,7 @@ def checked_launch(prepared: PreparedLaunch) -> None:
         kept = prepared.override.kept
         span = Span(str(kept.path), 1, 0, 1, 1 << 20)
         raise edit_diagnostic("VKA708", span, kernel=kept.record.kernel, name=kept.name)
-    report = run(prepared)
+    report = report_of(prepared)
     if not report.ok:
         lines = [*map(str, report.findings), *(f"not covered: {text}" for text in report.not_covered)]
         raise error_of(report.findings, "\n\n".join(lines))
@@ -77,7 +77,7 @@ def checked_launch(prepared: PreparedLaunch) -> None:
         )
 
 
-def run(prepared: PreparedLaunch, *, proofs: bool = True) -> Report:
+def report_of(prepared: PreparedLaunch, *, proofs: bool = True) -> Report:
     """Runs a launch once with instrumentation and waits for it.
 
     ``proofs=False`` looks for races also where the compiler has proved that there are none.

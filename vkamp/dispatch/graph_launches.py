@@ -11,9 +11,10 @@ from vkamp.dispatch.bound_launch import BoundLaunch, bound_descriptors, launch_w
 from vkamp.dispatch.copying import copy_elements, pairs
 from vkamp.dispatch.indirect_launches import now, steps_of
 from vkamp.dispatch.preparing import PreparedLaunch, prepare, prepare_again
-from vkamp.dispatch.running import is_checked, run, run_checked
+from vkamp.dispatch.running import is_checked, on_demand, run, run_checked
 from vkamp.dispatch.targets import target_view
 from vkamp.errors import AmpError
+from vkamp.findings import Report
 from vkamp.lang.binding import Use
 from vkamp.lang.container import Container, bindable, use_of
 from vkamp.lang.indirect import indirect
@@ -75,6 +76,14 @@ class GraphLaunches(BoundLaunch):
             watching.look(self.steps)
         else:
             self.submit()
+
+    def check(self) -> list[Report]:
+        """Runs each launch once, checked; what was found."""
+        reports: list[Report] = []
+        self._discard()
+        for step in self.steps:
+            self._run_one(step, lambda prepared: reports.append(on_demand().report_of(prepared)))
+        return reports
 
     @staticmethod
     def _run_one(step: PreparedLaunch, run: Callable[[PreparedLaunch], object]) -> None:

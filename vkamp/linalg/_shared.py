@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms import copy as copied
+from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import output as output_of
-from vkamp.blas._operands import container
+from vkamp.blas._operands import container, settings
 from vkamp.dispatch.call_cache import repeats
 from vkamp.tracebacks import entry_point, forwards
 
@@ -24,7 +24,7 @@ def function(f: _F) -> _F:
     """A public function: errors show the caller's line, and calls that come again repeat their launches."""
     call: Any = forwards(f)
     wrapped: Any = functools.wraps(f)(call)
-    made: _F = entry_point(repeats(_choose.forced_form)(wrapped))
+    made: _F = entry_point(repeats(settings)(wrapped))
     return made
 
 

@@ -1,0 +1,297 @@
+"""Products of float32 and 32-bit integers on GPUs: blocks in ``tile_static`` memory, and parts of them in registers.
+
+The method is that of S. Gray's maxas and of NVIDIA's CUTLASS: a tile computes a block of the result, a subgroup a
+rectangle of it, and a thread groups of four rows and four columns of that.  While the threads multiply one block of A
+and B, the next one is on its way to registers.  Measured on an H200, two things cost a third of the speed: a buffer
+that a variable chooses, and a comparison for each loaded element.  So the loop has a copy for each of two buffers, and
+only the kernel for sums that end inside a block compares.  The loop ends by breaks in its middle, because conditions
+around its halves cost a tenth.
+
+Small products have few blocks.  There, the threads of a tile are divided into ``slices``, each of which sums over a
+part of every block; at the end their sums are added in order.
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import vkamp as amp
+from vkamp.algorithms import lazy
+from vkamp.blas._operands import Factors, Packed
+from vkamp.blas._target import target
+from vkamp.blas._tuned import cases, key
+from vkamp.tuning import autotune
+
+
+class Block(NamedTuple):
+    """How a product is divided: ``rows`` by ``columns`` elements of a tile, ``depth`` steps of the sum at a time,
+    ``high`` by ``wide`` elements of a thread, ``lanes`` of a subgroup along the rows, ``slices`` along the sum.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    high: int
+    wide: int
+    lanes: int
+    slices: int
+
+    @property
+    def threads(self) -> int:
+        """The threads of a tile."""
+        return self.rows // self.high * (self.columns // self.wide) * self.slices
+
+    @property
+    def nbytes(self) -> int:
+        """Its ``tile_static`` memory."""
+        return 2 * self.depth * (self.rows + self.columns) * 4
+
+
+#: From large to small.
+BLOCKS = (
+    (256, 128, 16, 8, 16, 8, 1), (128, 256, 16, 8, 16, 8, 1), (128, 128, 16, 8, 16, 8, 1), (128, 128, 16, 8, 8, 4, 1),
+    (128, 64, 16, 8, 8, 4, 1), (64, 128, 16, 8, 8, 4, 1), (128, 64, 32, 8, 8, 4, 2), (64, 128, 32, 8, 8, 4, 2),
+    (64, 64, 16, 8, 4, 4, 1), (64, 64, 32, 8, 4, 4, 1), (64, 64, 16, 8, 8, 4, 2), (64, 64, 32, 8, 8, 4, 2),
+    (64, 64, 32, 8, 8, 4, 4), (32, 64, 32, 4, 8, 4, 4), (64, 32, 32, 4, 4, 4, 2), (32, 32, 32, 4, 4, 4, 4),
+)  # fmt: skip
+#: Without a search: a block, and how many of it there are at least for each unit of the device.
+_DEFAULTS = ((BLOCKS[0], 2.0), (BLOCKS[3], 1.0), (BLOCKS[6], 0.75), (BLOCKS[10], 0.75), (BLOCKS[13], 0.5))
+
+
+@amp.func
+def load(
+    a: Any, b: Any, next_a: Any, next_b: Any, at_a: Any, at_b: Any, k: Any, end: Any, quads: Any, quad: Any, along: Any,
+    *, tail: amp.constant,
+) -> Any:  # fmt: skip
+    """Loads what a thread contributes to the block at ``k``; with ``tail``, zeros behind the end of the sum."""
+    vector = type(next_b[0])
+    for p in amp.static_range(next_a.extent[0]):
+        if tail:
+            next_a[p] = a[at_a[p] + min(k, end - 1 - quad)]
+            if k + quad >= end:
+                next_a[p] = vector(0)
+        else:
+            next_a[p] = a[at_a[p] + k]
+    for p in amp.static_range(next_b.extent[0]):
+        if tail:
+            next_b[p] = b[at_b[p] + 4 * k * quads] if 4 * k + along[p] < 4 * end else vector(0)
+        else:
+            next_b[p] = b[at_b[p] + 4 * k * quads]
+
+
+@amp.func
+def store(
+    left: Any, right: Any, next_a: Any, next_b: Any, row: Any, quad: Any, along: Any, across: Any, half: Any,
+    *, per: amp.constant, depth: amp.constant, rows: amp.constant, whole: amp.constant,
+) -> Any:  # fmt: skip
+    """Stores what a thread has loaded in one buffer; A turned, so that a step of the sum has its rows side by side.
+
+    Groups of four rows are permuted by the step, so that the threads of a subgroup store in different banks.
+    """
+    if whole:
+        for p in amp.static_range(next_a.extent[0] // 4):
+            at = (half * depth + quad * 4) * (rows // 4) + ((row + per * p) ^ (quad * 2 & (rows // 4 - 1)))
+            x, y, z, w = next_a[4 * p], next_a[4 * p + 1], next_a[4 * p + 2], next_a[4 * p + 3]
+            left[at] = type(x)(x.x, y.x, z.x, w.x)
+            left[at + rows // 4] = type(x)(x.y, y.y, z.y, w.y)
+            left[at + rows // 2] = type(x)(x.z, y.z, z.z, w.z)
+            left[at + rows // 4 * 3] = type(x)(x.w, y.w, z.w, w.w)
+    else:
+        for p in amp.static_range(next_a.extent[0]):
+            at = (half * depth + quad * 4) * rows + ((row + per * p) ^ (quad * 8 & (rows - 1)))
+            left[at] = next_a[p].x
+            left[at + rows] = next_a[p].y
+            left[at + 2 * rows] = next_a[p].z
+            left[at + 3 * rows] = next_a[p].w
+    for p in amp.static_range(next_b.extent[0]):
+        right[half, along[p], across] = next_b[p]
+
+
+@amp.func
+def add(
+    fours: Any, right: Any, sums: Any, deep: Any, at_a: Any, at_b: Any,
+    half: Any, *, depth: amp.constant, slices: amp.constant, rows: amp.constant, lanes: amp.constant,
+) -> Any:  # fmt: skip
+    """Adds the products of the steps of one buffer that belong to the thread's slice."""
+    of_a = amp.private(sums.extent[0] // 4, type(right[0, 0, 0]))
+    of_b = amp.private(sums.extent[1], type(right[0, 0, 0]))
+    for kk in amp.static_range(depth // slices):
+        for f in amp.static_range(of_a.extent[0]):
+            at = (at_a + f * lanes) ^ ((deep + kk) // 4 * 2 & (rows // 4 - 1))
+            of_a[f] = fours[(half * depth + deep + kk) * (rows // 4) + at]
+        for f in amp.static_range(of_b.extent[0]):
+            of_b[f] = right[half, deep + kk, at_b + f * (32 // lanes)]
+        for f in amp.static_range(of_a.extent[0]):
+            for j in amp.static_range(of_b.extent[0]):
+                sums[4 * f, j] += of_a[f].x * of_b[j]
+                sums[4 * f + 1, j] += of_a[f].y * of_b[j]
+                sums[4 * f + 2, j] += of_a[f].z * of_b[j]
+                sums[4 * f + 3, j] += of_a[f].w * of_b[j]
+
+
+@amp.func
+def begin(
+    sums: Any, at_a: Any, at_b: Any, along: Any, base_a: Any, base_b: Any, top: Any, row: Any, m: Any, depth_a: Any,
+    quads: Any, down: Any, *, per: amp.constant, step: amp.constant, whole: amp.constant,
+) -> Any:  # fmt: skip
+    """Sums of nothing, and where the rows of A and B begin that a thread loads.
+
+    The thread has groups of four neighbouring rows of A if it has so many.
+    """
+    for i in amp.static_range(sums.extent[0]):
+        for j in amp.static_range(sums.extent[1]):
+            sums[i, j] = type(sums[i, j])(0)
+    for p in amp.static_range(at_a.extent[0]):
+        of_a = 4 * (row + per * (p // 4)) + p % 4 if whole else row + per * p
+        at_a[p] = base_a + min(top + of_a, m - 1) * depth_a
+    for p in amp.static_range(along.extent[0]):
+        along[p] = down + step * p
+        at_b[p] = base_b + along[p] * quads
+
+
+@amp.kernel
+def block_product(
+    t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, alpha, beta,
+    *, rows: amp.constant, columns: amp.constant, depth: amp.constant, high: amp.constant, wide: amp.constant,
+    lanes: amp.constant, slices: amp.constant, threads: amp.constant, per: amp.constant, whole: amp.constant,
+    tail: amp.constant,
+):  # fmt: skip
+    """A block of ``rows`` by ``columns`` elements by ``threads`` threads, of which each has ``high`` by ``wide``."""
+    vector = type(b[0])
+    if whole:
+        left = amp.tile_static(2 * depth * rows // 4, vector)
+        fours = left
+    else:
+        left = amp.tile_static(2 * depth * rows, type(b[0].x))
+        fours = left.reinterpret_as(vector)
+    right = amp.tile_static((2, depth, columns // 4), vector)
+    sums = amp.private((high, wide // 4), vector)
+    next_a = amp.private(rows * depth // 4 // threads, vector)
+    next_b = amp.private(columns * depth // 4 // threads, vector)
+    at_a = amp.private(rows * depth // 4 // threads, amp.int32)
+    at_b = amp.private(columns * depth // 4 // threads, amp.int32)
+    along = amp.private(columns * depth // 4 // threads, amp.int32)
+    t = t_idx.local[2]
+    top, side = t_idx.tile[1] * rows, t_idx.tile[2] * (columns // 4)
+    warp = t // 32 % (threads // 32 // slices)
+    deep = t // (threads // slices) * (depth // slices) if slices > 1 else 0
+    part_a = warp // (columns // wide * lanes // 32) * (lanes * high // 4) + t % 32 // (32 // lanes)
+    part_b = warp % (columns // wide * lanes // 32) * (32 // lanes * wide // 4) + t % (32 // lanes)
+    row, quad, across = t // (depth // 4), t % (depth // 4), t % (columns // 4)
+    # Behind the last row or column elements are loaded that nobody stores.
+    base_a, base_b = t_idx.tile[0] * step_a + quad, t_idx.tile[0] * step_b + min(side + across, quads - 1)
+    begin(
+        sums, at_a, at_b, along, base_a, base_b, top, row, m, depth_a, quads, t // (columns // 4),
+        per=per, step=threads * 4 // columns, whole=whole,
+    )  # fmt: skip
+    load(a, b, next_a, next_b, at_a, at_b, first, end, quads, quad, along, tail=tail)
+    store(left, right, next_a, next_b, row, quad, along, across, 0, per=per, depth=depth, rows=rows, whole=whole)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    k = first + depth // 4
+    while True:
+        if k < end:
+            load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
+        add(fours, right, sums, deep, part_a, part_b, 0, depth=depth, slices=slices, rows=rows, lanes=lanes)
+        if k >= end:
+            break
+        store(left, right, next_a, next_b, row, quad, along, across, 1, per=per, depth=depth, rows=rows, whole=whole)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        k += depth // 4
+        if k < end:
+            load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
+        add(fours, right, sums, deep, part_a, part_b, 1, depth=depth, slices=slices, rows=rows, lanes=lanes)
+        if k >= end:
+            break
+        store(left, right, next_a, next_b, row, quad, along, across, 0, per=per, depth=depth, rows=rows, whole=whole)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        k += depth // 4
+    if slices > 1:
+        add_slices(t_idx, fours, sums, t, slices=slices, threads=threads)
+    if t < threads // slices:
+        store_block(out, sums, alpha, beta, t_idx.tile[0], top, side, m, quads, part_a, part_b, lanes=lanes)
+
+
+@amp.func
+def store_block(
+    out: Any, sums: Any, alpha: Any, beta: Any, batch: Any, top: Any, side: Any, m: Any, quads: Any, at_a: Any,
+    at_b: Any, *, lanes: amp.constant,
+) -> Any:  # fmt: skip
+    """Stores the elements of a thread that the result has."""
+    for i in amp.static_range(sums.extent[0]):
+        row = top + (at_a + i // 4 * lanes) * 4 + i % 4
+        for j in amp.static_range(sums.extent[1]):
+            column = side + at_b + j * (32 // lanes)
+            if row < m and column < quads:
+                s = sums[i, j]
+                out.store_four(alpha, beta, batch, row, column, s.x, s.y, s.z, s.w)
+
+
+@amp.func
+def add_slices(t_idx: Any, fours: Any, sums: Any, t: Any, *, slices: amp.constant, threads: amp.constant) -> Any:
+    """Adds the sums of the slices to those of the first one, in their order."""
+    for which in amp.static_range(1, slices):
+        for i in amp.static_range(sums.extent[0]):
+            for j in amp.static_range(sums.extent[1]):
+                t_idx.barrier.wait_with_tile_static_memory_fence()
+                if t // (threads // slices) == which:
+                    fours[t % (threads // slices)] = sums[i, j]
+                t_idx.barrier.wait_with_tile_static_memory_fence()
+                if t < threads // slices:
+                    sums[i, j] += fours[t]
+
+
+def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, Any]:
+    """The largest block of which there are enough for all units of the device."""
+    limits = view.accelerator.limits
+    units = limits.compute_units or 64
+    batch, rows, columns = map(int, c.extent)
+    for block, least in _DEFAULTS:
+        made = Block(*block)
+        count = batch * -(-rows // made.rows) * -(-columns // made.columns)
+        if count >= least * units and is_possible(made, limits):
+            return {"block": block}
+    return {"block": BLOCKS[-1]}
+
+
+def is_possible(block: Block, limits: Any) -> bool:
+    """Whether a device has the threads and the memory for a tile."""
+    return bool(block.threads <= limits.tile_threads and block.nbytes <= limits.shared_bytes)
+
+
+@autotune(
+    {"block": BLOCKS}, key=key, where=lambda p, limits: is_possible(Block(*p.block), limits), default=_default,
+    cases=cases,
+)  # fmt: skip
+def product(
+    view: Any, a: Any, b: Any, c: Any, steps: Any, numbers: Any, ks: Any, adds: Any, *, block: tuple[int, ...]
+) -> None:
+    """One launch: ``c = numbers[0] * a @ b + numbers[1] * c`` over the quads ``ks[0]`` to ``ks[1]`` of A's rows.
+
+    ``a`` and ``b`` have one index, as :class:`Packed`; ``steps``: quads of a row and of a matrix of A, and of B.
+    """
+    made = Block(*block)
+    out = target(c, adds)
+    batch, rows = int(c.extent[0]), int(c.extent[1])
+    depth_a, step_a, quads, step_b = steps
+    domain = amp.extent(batch, -(-rows // made.rows), -(-4 * quads // made.columns) * made.threads)
+    amp.parallel_for_each(
+        view, domain.tile(1, 1, made.threads), block_product, lazy.quads_of(a), lazy.quads_of(b), out,
+        rows, quads, ks[0], ks[1], depth_a, step_a, step_b, *numbers, rows=made.rows, columns=made.columns,
+        depth=made.depth, high=made.high, wide=made.wide, lanes=made.lanes, slices=made.slices, threads=made.threads,
+        per=made.threads * 4 // made.depth, whole=made.rows * made.depth // 4 // made.threads % 4 == 0,
+        tail=(ks[1] - ks[0]) % (made.depth // 4) != 0,
+    )  # fmt: skip
+
+
+def takes(a: Packed, b: Packed) -> bool:
+    """Whether these matrices can be read four elements at a time."""
+    return lazy.quads_of(a.values) is not None and lazy.quads_of(b.values) is not None
+
+
+def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
+    """One launch: the product over the quads ``ks`` of A's rows; ``c`` takes its elements."""
+    steps = (a.quads, a.step, b.quads, b.step)
+    product(view, a.values, b.values, c, steps, tuple(factors), (ks.start, ks.stop), adds)

@@ -1,0 +1,11 @@
+"""Parameters of kernels and functions, chosen for the device: ``amp.autotune`` and ``amp.tune``.
+
+``vkamp`` loads this with the first use of either.  The tables that come with vkamp are in ``tables``.
+"""
+
+from vkamp.tuning.autotuned import Autotuned, TuningWarning, autotune
+from vkamp.tuning.report import Report
+from vkamp.tuning.search import tune
+from vkamp.tuning.space import Parameters, size_class
+
+__all__ = ["Autotuned", "Parameters", "Report", "TuningWarning", "autotune", "size_class", "tune"]
