@@ -30,8 +30,9 @@ from vkamp.lang.views import array_view
 from vkamp.progress import activity
 from vkamp.tracebacks import entry_point
 
-#: The bytes of all rows of a block, unless the caller says otherwise.
-_BLOCK = 64 << 20
+#: The bytes of all rows of a block, unless the caller says otherwise: on GPUs, where each block costs the host
+#: milliseconds, and on CPU drivers, whose buffers are small.
+_BLOCK, _BLOCK_ON_CPU = 256 << 20, 64 << 20
 #: The number of blocks that are on the device at a time: one is uploaded, one runs, one is downloaded.
 _DEPTH = 3
 
@@ -56,9 +57,9 @@ def stream(
 
     ``views`` are the kernel's arguments in order: ndarrays, among them ``np.memmap``, containers, other objects with
     memory, and numbers. Those with as many rows as the domain are cut into blocks of ``block`` rows (by default of
-    64 MiB), which are copied to the device and back while the device works on other blocks. ``whole`` names the
-    parameters of the others, which stay on the device as a whole: tables, or results that all blocks add to. When the
-    call returns, the results are in host memory.
+    256 MiB, on CPU drivers 64), which are copied to the device and back while the device works on other blocks.
+    ``whole`` names the parameters of the others, which stay on the device as a whole: tables, or results that all
+    blocks add to. When the call returns, the results are in host memory.
 
     In the kernel the index counts from the block's first row, and cut containers have the block's extent. ``start`` is
     the name of a kernel parameter that gets the domain's row where the block begins; ``views`` has no value for it.
@@ -83,7 +84,8 @@ def stream(
     cut = _Cut.of(domain, halo)
     values, at = _arguments(kernel, views, start)
     rows = _Rows.all_of(values, cut, frozenset(whole), kernel)
-    step = cut.block(block, [each.row_bytes for each in rows.values()])
+    is_cpu = getattr(getattr(location, "accelerator", None), "is_emulated", True)
+    step = cut.block(block, [each.row_bytes for each in rows.values()], _BLOCK_ON_CPU if is_cpu else _BLOCK)
     _Streaming(kernel, cut, step, values, rows, at, location, constants).run()
 
 
@@ -105,11 +107,11 @@ class _Cut:
             raise AmpError(f"the tile {tile} does not divide the domain {shape}: stream pads no domain")
         return cls(shape, tile, int(halo))
 
-    def block(self, rows: int | None, row_bytes: Sequence[int]) -> int:
+    def block(self, rows: int | None, row_bytes: Sequence[int], most: int) -> int:
         """The rows of a block."""
         unit = self.tile[0] if self.tile else 1
         if rows is None:
-            rows = max(1, _BLOCK // max(1, sum(row_bytes)) // unit) * unit
+            rows = max(1, most // max(1, sum(row_bytes)) // unit) * unit
         elif not is_integer(rows) or rows < 1 or rows % unit:
             multiple = f", a multiple of the tile's {unit}" if unit > 1 else ""
             raise AmpError(f"block is a number of rows, 1 or more{multiple}, not {rows!r}")
