@@ -32,7 +32,6 @@ PAGES = (
     "reference-accelerator.md",
     "streaming.md",
     "algorithms.md",
-    "matrices.md",
     "subgroups.md",
     "matrices.md",
     "tuning.md",

@@ -33,6 +33,45 @@ def test_streams(accelerator_view):
     assert 0.6 < np.asarray(normals).view(np.float32).std() < 1.4
 
 
+@amp.kernel
+def _words_of_counters(idx, words):
+    counter = amp.uint4(idx[0], 2, 3, 4)
+    words[idx[0], 0] = rng.philox4x32(counter, amp.uint2(5, 6))
+    words[idx[0], 1] = rng.threefry4x32(counter, amp.uint4(5, 6, 7, 8))
+    pair = rng.threefry2x32(amp.uint2(idx[0], 2), amp.uint2(5, 6))
+    words[idx[0], 2] = amp.uint4(pair.x, pair.y, 0, 0)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_plain_python_gives_what_kernels_give(accelerator_view):
+    words = amp.array_view(np.zeros((40, 3), amp.uint4))
+    amp.parallel_for_each(accelerator_view, amp.extent(40), _words_of_counters, words)
+    found = np.asarray(words).view(np.uint32).reshape(40, 3, 4)
+    for k in range(40):
+        counter = amp.uint4(k, 2, 3, 4)
+        pair = rng.threefry2x32(amp.uint2(k, 2), amp.uint2(5, 6))
+        for own, want in (
+            (rng.philox4x32(counter, amp.uint2(5, 6)), found[k, 0]),
+            (rng.threefry4x32(counter, amp.uint4(5, 6, 7, 8)), found[k, 1]),
+            (amp.uint4(pair.x, pair.y, 0, 0), found[k, 2]),
+        ):
+            assert [own.x, own.y, own.z, own.w] == list(want)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_normal_numbers_in_plain_python(accelerator_view):
+    out, floats = amp.array_view(np.zeros((99, 1), np.uint32)), amp.array_view(np.zeros(99, np.float32))
+    normals = amp.array_view(np.zeros(99, amp.float2))
+    amp.parallel_for_each(accelerator_view, floats.extent, _draw, out, floats, normals, np.uint32(5))
+    for stream, want in enumerate(np.asarray(normals).view(np.float32).reshape(99, 2)):
+        s = rng.philox(5, stream)
+        s.next_uint()
+        s.next_float4()
+        s.next_float()
+        own = s.next_normal2()
+        np.testing.assert_allclose([float(own.x), float(own.y)], want, rtol=1e-5, atol=1e-6)
+
+
 #: RFC 8682, figure 2, of seed 1
 TINYMT = [2545341989, 981918433, 3715302833, 2387538352, 3591001365, 3820442102, 2114400566, 2196103051]
 #: check32.out.txt of TinyMT, init_by_array {1}: from the first state on, of which generators skip eight

@@ -38,8 +38,8 @@ def log(x: Any) -> Any:
 @amp.func
 def turn(word: Any) -> Any:
     """Cosine and sine of ``word * 2**-32`` turns."""
-    quadrant = (word + amp.uint32(0x20000000)) >> 30
-    rest = amp.asint(word - (quadrant << 30))
+    quadrant = (word + amp.uint32(0x20000000)) >> amp.uint32(30)
+    rest = amp.asint(word - (quadrant << amp.uint32(30)))
     x = amp.float32(rest) * amp.float32(3.14159265358979 * 2.0**-31)
     z = x * x
     sine = ((amp.float32(-1.9515295891e-4) * z + amp.float32(8.3321608736e-3)) * z - amp.float32(1.6666654611e-1)) * z

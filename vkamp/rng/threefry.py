@@ -20,7 +20,7 @@ _ROTATIONS4 = ((10, 26), (11, 21), (13, 27), (23, 5), (6, 20), (17, 11), (25, 10
 
 @amp.func
 def _rotated(x: Any, by: Any) -> Any:
-    return x << by | x >> 32 - by
+    return x << amp.uint32(by) | x >> amp.uint32(32 - by)
 
 
 @amp.func

@@ -238,10 +238,10 @@ float log_(float x) {
 }
 
 void turn(uint word, out float result_0, out float result_1) {
-    // quadrant = (word + amp.uint32(0x20000000)) >> 30
-    uint quadrant = (word + 536870912u) >> 30;
-    // rest = amp.asint(word - (quadrant << 30))
-    int rest = int(word - (quadrant << 30));
+    // quadrant = (word + amp.uint32(0x20000000)) >> amp.uint32(30)
+    uint quadrant = (word + 536870912u) >> 30u;
+    // rest = amp.asint(word - (quadrant << amp.uint32(30)))
+    int rest = int(word - (quadrant << 30u));
     // x = amp.float32(rest) * amp.float32(3.14159265358979 * 2.0**-31)
     float x = float(rest) * 1.4629181e-9;
     // z = x * x
