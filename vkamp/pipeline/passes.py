@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from vkamp.artifacts import MATRICES, Pieces, Shader, Target
@@ -11,7 +12,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.matrix_forms import of_device, thread_by_thread
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.passes import optional, required, verify_if_asked
-from vkamp.ir.requirements import types_in_use
+from vkamp.ir.requirements import has_matrices, types_in_use
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited
 from vkamp.legalize.bind_arrays import bind_arrays
@@ -35,6 +36,9 @@ def shader_of(kernel: ir.Kernel, target: Target) -> Shader:
     """
     if not target.reference:
         _refuse_debugging(kernel)
+    if MATRICES in target.types and not has_matrices(kernel):
+        # In check mode the matrices of a kernel are arrays of each thread, also on devices that have others.
+        target = dataclasses.replace(target, types=target.types - {MATRICES})
     legal, pieces = legalized(kernel, target)
     return required("printer", legal.name, legal.span, lambda: emit(legal, target, pieces))
 
@@ -43,8 +47,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     """The kernel as GLSL can say it for a device, and the pieces of several elements that its threads have."""
     types = DeviceTypes(target.types)
     # A device may lack cooperative matrices.
-    has_matrices = MATRICES in target.types
-    kernel = _must("matrices", kernel, of_device if has_matrices else thread_by_thread)
+    form = of_device if MATRICES in target.types else thread_by_thread
+    kernel = _must("matrices", kernel, form)
     # GLSL copies arrays that are arguments: a function with a tile_static array is made once for each array.
     kernel = _must("places", kernel, bind_arrays)
     # GLSL has no views, nor atomics of floats.
