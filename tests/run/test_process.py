@@ -70,6 +70,14 @@ def test_eight_threads_on_eight_queues(runner, engine, info):
 
 
 def test_other_threads_run_during_a_long_kernel(runner, info):
+    assert any(_ticks_during_a_long_kernel(runner, info) > 10 for _ in range(5))
+
+
+def _ticks_during_a_long_kernel(runner, info):
+    """How often another thread ran; a wait that holds the interpreter lets it run at most once.
+
+    On a busy machine the kernel may end before the thread has started.
+    """
     lavapipe = "llvmpipe" in info.name
     a = runner.buffer([1])
     runner.launch("long", [a], [100, 50_000], groups=(200, 1, 1) if lavapipe else (1, 1, 1))
@@ -86,7 +94,7 @@ def test_other_threads_run_during_a_long_kernel(runner, info):
     during = len(ticks)
     stop.set()
     thread.join()
-    assert during > 10  # a wait that holds the interpreter lets at most one through
+    return during
 
 
 def test_work_on_another_queue_during_a_long_kernel(runner, engine, info):
