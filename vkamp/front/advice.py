@@ -219,6 +219,8 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
         return "pass it to the function as an argument"
     of_library = habits.of_object(value)
     if isinstance(value, np.ndarray) or (of_library is None and has_memory(value)):
+        if captured and isinstance(value, np.ndarray) and value.ndim == 1 and value.size <= 64:
+            return f"make it a tuple, `tuple({name}.tolist())`, whose items are compile-time constants, or pass a view"
         return (
             f"make a view of it before the launch, `{name}_view = amp.array_view({name})`, and use that"
             if captured

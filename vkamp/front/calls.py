@@ -263,6 +263,8 @@ def _length(ctx: Context, node: ast.Call) -> Value:
     vector = ctx.vector_of(value)
     if vector is not None:
         return Constant(vector.count)
+    if isinstance(value, Object) and isinstance(value.value, (list, dict, set, np.ndarray)):
+        ctx.host_object(value.value, node.args[0])
     ctx.fail("VKA231", node.args[0], text=ctx.text(node.args[0]), what=ctx.describe(value))
 
 

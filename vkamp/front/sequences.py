@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, vectors, views
@@ -21,6 +22,7 @@ from vkamp.front.scopes import COMPREHENSIONS
 from vkamp.front.subscripts import choose_item, memory_item
 from vkamp.front.values import (
     Constant,
+    Element,
     Memory,
     Number,
     Object,
@@ -77,10 +79,19 @@ def sequence_of(ctx: Context, node: ast.expr) -> Sequence:
     """The sequence that is an expression's value; anything else is refused."""
     found = try_sequence(ctx, node)
     if found is None:
-        ctx.fail(
-            "VKA104", node, text=ctx.text(node), advice="write `for i in range(n):`, or iterate over an array or tuple"
-        )
+        no_sequence(ctx, node)
     return found
+
+
+def no_sequence(ctx: Context, node: ast.expr) -> NoReturn:
+    """Raises the error for a loop over something that has no items."""
+    value = ctx.expr(node)
+    if isinstance(value, Object) and advice.is_host_object(value.value):
+        ctx.host_object(value.value, node)
+    help_text = "write `for i in range(n):`, or iterate over a tuple, an array or a container"
+    if isinstance(value, (Constant, Number)) or (isinstance(value, Element) and ctx.fields_of(value) == ()):
+        help_text = f"write `for i in range({ctx.text(node)}):`"
+    ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
 
 
 def _maker(ctx: Context, node: ast.Call) -> Callable[[Context, ast.Call], Sequence] | None:

@@ -19,7 +19,7 @@ from vkamp.front.index_objects import thread_index
 from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
 from vkamp.front.returns import flatten
-from vkamp.front.sequences import Sequence, items_of, listed, range_type, try_sequence
+from vkamp.front.sequences import Sequence, items_of, listed, no_sequence, range_type, try_sequence
 from vkamp.front.values import (
     ArrayRef,
     BoundFunction,
@@ -260,7 +260,7 @@ def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
     """What the loop iterates over, evaluated once: the items of a tuple do not change with the variables in it."""
     sequence = try_sequence(ctx, node.iter)
     if sequence is None:
-        _no_sequence(ctx, node.iter)
+        no_sequence(ctx, node.iter)
     if not sequence.listed:
         return sequence
     assert sequence.count is not None
@@ -268,15 +268,6 @@ def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
         ctx.fail("VKA113", node.iter, count=sequence.count, limit=_UNROLL_LIMIT)
     items = TupleValue(tuple(settle(ctx, sequence.item(Constant(k))) for k in range(sequence.count)))
     return listed(ctx, items.items, node.iter)
-
-
-def _no_sequence(ctx: Context, node: ast.expr) -> NoReturn:
-    """Raises the error for a loop over something that has no items."""
-    help_text = "write `for i in range(n):`, or iterate over a tuple, an array or a container"
-    value = ctx.expr(node)
-    if isinstance(value, (Constant, Number)) or (isinstance(value, Element) and ctx.fields_of(value) == ()):
-        help_text = f"write `for i in range({ctx.text(node)}):`"
-    ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
 
 
 def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) -> None:

@@ -121,7 +121,8 @@ def _array_item(ctx: Context, owner: ArrayRef, key: Value, node: ast.Subscript) 
     is_matrix = isinstance(kind, Fragments)
     if not is_matrix and (len(indices) > owner.rank or (len(indices) < owner.rank and len(indices) != 1)):
         _rank_mismatch(ctx, node, owner, len(indices))
-    items = key.items if isinstance(key, TupleValue) else (key,)
+    found = key.items if isinstance(key, TupleValue) else (key,)
+    items = [i for item in found for i in _components(ctx, item, node.slice)]
     for item, size in zip(items, kind.shape[len(owner.prefix) :], strict=False):
         if isinstance(item, Counter):
             item.within(0, size - 1)
@@ -188,15 +189,22 @@ def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: Memory, given: int)
 
 
 def _indices(ctx: Context, key: Value, node: ast.Subscript) -> tuple[ir.Expr, ...]:
-    """The subscript as integers: numbers, a tuple of numbers, an index object."""
+    """The subscript as integers: numbers, an index object, a tuple of both (``a[idx, 0]``)."""
     key = thread_value(ctx, key, node)
-    items = key.items if isinstance(key, TupleValue) else (key,)
+    found = key.items if isinstance(key, TupleValue) else (key,)
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
-    parts = elements if len(elements) == len(items) else [node.slice] * len(items)
-    for item in items:
+    written = elements if len(elements) == len(found) else [node.slice] * len(found)
+    parts = [(i, part) for item, part in zip(found, written, strict=True) for i in _components(ctx, item, part)]
+    for item, _ in parts:
         if isinstance(item, Counter):
             item.within(0, int_range(INT32)[1])
-    return tuple(convert.index_expr(ctx, item, part) for item, part in zip(items, parts, strict=True))
+    return tuple(convert.index_expr(ctx, item, part) for item, part in parts)
+
+
+def _components(ctx: Context, item: Value, part: ast.expr) -> tuple[Value, ...]:
+    """The components of an index object within a subscript; any other item is one subscript."""
+    item = thread_value(ctx, item, part)
+    return item.items if isinstance(item, TupleValue) and item.kind == "index" else (item,)
 
 
 def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript) -> Value:

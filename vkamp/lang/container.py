@@ -74,14 +74,14 @@ def position(key: Any, shape: tuple[int, ...], what: object) -> tuple[int, ...]:
 
     Negative subscripts do not wrap.
     """
-    if isinstance(key, (index, tiled_index)):
-        where = tuple(key)
-    else:
-        parts = key if isinstance(key, tuple) else (key,)
-        for part in parts:
-            if not is_integer(part):
-                _refuse_subscript(part, what)
-        where = tuple(int(part) for part in parts)
+    where: tuple[int, ...] = ()
+    for part in key if isinstance(key, tuple) else (key,):
+        if isinstance(part, (index, tiled_index)):
+            where += tuple(part)
+        elif is_integer(part):
+            where += (int(part),)
+        else:
+            _refuse_subscript(part, what)
     if len(where) != len(shape):
         raise TypeError(f"{what!r} has rank {len(shape)} and takes {len(shape)} subscripts, got {len(where)}")
     for i, n in zip(where, shape, strict=True):
