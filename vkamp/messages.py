@@ -60,10 +60,7 @@ MESSAGES: dict[str, Message] = {
         "the kernel `{name}` has no parameter for its index",
         "write `def {name}({parameters}):`; the {which} parameter is the thread's index",
     ),
-    "VKA116": Message(
-        "the keyword-only parameter `{name}` of a kernel is not annotated as a constant",
-        "write `{name}: amp.constant`, or put it before the `*`",
-    ),
+    "VKA116": Message("the {kind} parameter `{name}` of a kernel is {what} as a constant", "{advice}"),
     "VKA117": Message("`{text}` is supported only as the iterable of a `for` loop", "write `for i in {text}:`"),
     "VKA118": Message(
         "this expression or chain of statements is nested too deeply",

@@ -20,7 +20,7 @@ from vkamp.front.atomics import ORDERED, atomic, ordered_atomic
 from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
 from vkamp.front.expressions import binary
-from vkamp.front.functions import call_closure, call_function, call_plain
+from vkamp.front.functions import call_closure, call_function
 from vkamp.front.index_objects import thread_index
 from vkamp.front.known_operators import combine
 from vkamp.front.matrices import NAMES as MATRIX_FUNCTIONS
@@ -133,7 +133,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if isinstance(target, DeviceFunction):
         return combine(ctx, target, node) or call_function(ctx, target, node)
     if is_plain(target):
-        return call_plain(ctx, target, node)
+        return call_function(ctx, target, node)
     if struct_fields(target) is not None:
         return construct(ctx, target, node)
     name = marked_name(callee)

@@ -110,27 +110,22 @@ _Argument = tuple[Value, ast.expr]
 
 def call_function(
     ctx: Context,
-    function: DeviceFunction[..., Any],
+    function: DeviceFunction[..., Any] | FunctionType,
     node: ast.Call,
     owner: _Argument | None = None,
     operands: tuple[_Argument, ...] = (),
 ) -> Value:
-    """A call of a device function; gives its result.
+    """A call of a device function, or of a function of plain Python that has a name outside the kernel.
 
     ``owner`` is the first argument of a method; ``operands`` are arguments that are evaluated already.
     """
     arguments = _evaluate(ctx, node, owner)
     arguments.positional.extend(operands)
+    if isinstance(function, FunctionType):
+        return _call(ctx, _device_callee(ctx, function, node, by_value=False), node, arguments)
     plain = overload_of(ctx, function, node, arguments)
     assert isinstance(plain, FunctionType)
     return _call(ctx, _device_callee(ctx, plain, node), node, arguments)
-
-
-def call_plain(ctx: Context, function: FunctionType, node: ast.Call, operands: tuple[_Argument, ...] = ()) -> Value:
-    """A call of a function of plain Python that has a name outside the kernel."""
-    arguments = _evaluate(ctx, node, None)
-    arguments.positional.extend(operands)
-    return _call(ctx, _device_callee(ctx, function, node, by_value=False), node, arguments)
 
 
 def call_closure(ctx: Context, closure: Closure, node: ast.Call, operands: tuple[_Argument, ...] = ()) -> Value:

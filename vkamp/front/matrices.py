@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from vkamp.front import convert, dtypes, views
 from vkamp.front.atomics import check_writable
 from vkamp.front.context import Context, Slot
-from vkamp.front.functions import call_closure, call_function, call_plain
+from vkamp.front.functions import call_closure, call_function
 from vkamp.front.objects import arguments_by_name
 from vkamp.front.operators import is_plain
 from vkamp.front.subscripts import memory_item
@@ -433,7 +433,7 @@ def _applied(ctx: Context, function: Value, node: ast.Call, operands: tuple[tupl
     if isinstance(target, DeviceFunction):
         return call_function(ctx, target, call, operands=operands)
     if is_plain(target):
-        return call_plain(ctx, target, call, operands)  # type: ignore[arg-type]
+        return call_function(ctx, target, call, None, operands)  # type: ignore[arg-type]
     text = ctx.text(node.args[0])
     _fail(ctx, node.args[0], f"`{text}` is {ctx.describe(function)}", "pass an @amp.func or a lambda")
 

@@ -9,6 +9,7 @@ import ast
 import inspect
 from collections.abc import Sequence
 from types import FunctionType
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from vkamp.front.context import Context
 from vkamp.front.functions import call_function
 from vkamp.front.guards import guard_of
 from vkamp.front.names import assemble, bind_argument, constant_value, member_at, wrap
+from vkamp.front.operators import is_plain
 from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, StructType, TupleType
 from vkamp.front.values import BoundFunction, Element, Functor, TupleValue, Value
 from vkamp.ir import nodes as ir
@@ -100,20 +102,28 @@ def class_attribute(ctx: Context, owner: Value, name: str, node: ast.Attribute) 
     if cls is None or found is _MISSING:
         return None
     ctx.module.guards.append(guard_of(name, ("class", cls), found))
-    if isinstance(found, DeviceFunction):
+    if _is_method(found):
         return BoundFunction(found, owner)
     if isinstance(found, staticmethod):
         return wrap(found.__func__, ctx.span(node))
     if isinstance(found, property):
-        if isinstance(found.fget, DeviceFunction):
+        if _is_method(found.fget):
             call = ast.copy_location(ast.Call(node, [], []), node)
             return call_function(ctx, found.fget, call, (owner, node.value))
-        ctx.fail("VKA203", node, name=ctx.text(node), kind="property", advice=f"decorate `{name}` with @amp.func too")
+        ctx.fail("VKA203", node, name=ctx.text(node), kind="property", advice="read it before the launch")
     if isinstance(found, (FunctionType, classmethod)):
         kind = "method" if isinstance(found, FunctionType) else "class method"
-        help_text = f"decorate `{name}` with @amp.func" if kind == "method" else "make it a static method"
+        help_text = "write it with `def` in the class" if kind == "method" else "make it a static method"
         ctx.fail("VKA203", node, name=ctx.text(node), kind=kind, advice=help_text)
     return wrap(found, ctx.span(node))
+
+
+def _is_method(found: object) -> TypeGuard[DeviceFunction[..., Any] | FunctionType]:
+    """Whether a kernel can call an attribute of a class: an ``@amp.func``, or a plain function that has source (those
+    that ``dataclass`` makes have none)."""
+    if isinstance(found, DeviceFunction):
+        return True
+    return isinstance(found, FunctionType) and is_plain(found) and not found.__code__.co_filename.startswith("<string")
 
 
 # -- calls and operators -------------------------------------------------------------------------------------------
@@ -173,12 +183,12 @@ def unary(ctx: Context, op: ast.unaryop, operand: _Operand, node: ast.AST) -> Va
 
 def _operate(ctx: Context, method: str, owner: _Operand, other: _Operand | None, node: ast.AST) -> Value | None:
     cls = _class_of(owner[0])
-    if cls is None or not isinstance(inspect.getattr_static(cls, method, None), DeviceFunction):
+    function = inspect.getattr_static(cls, method, None)
+    if cls is None or not _is_method(function):
         return None
     call = ast.Call(ast.Attribute(owner[1], method, ast.Load()), [], [])
     ast.copy_location(call, node)
     ast.copy_location(call.func, node)
-    function = inspect.getattr_static(cls, method)
     ctx.module.guards.append(guard_of(method, ("class", cls), function))
     return call_function(ctx, function, call, owner, () if other is None else (other,))
 

@@ -45,7 +45,8 @@ _parameters: dict[tuple[CodeKey, bool], Parameters] = {}
 
 
 def parameters_of(function: FunctionType, *, is_method: bool = False) -> Parameters:
-    """A kernel's parameters, checked: an index, no ``**kwargs``, every keyword-only one annotated ``amp.constant``.
+    """A kernel's parameters, checked: an index, no ``**kwargs``, the keyword-only ones, and they alone,
+    annotated ``amp.constant``.
 
     Those of a method begin with its object.
     """
@@ -73,10 +74,22 @@ def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
         parameters, which = ("self, idx", "second") if is_method else ("idx", "first")
         source = source_of(function)
         raise diagnostic("VKA115", head_of(source), name=source.name, parameters=parameters, which=which)
-    for name in constants:
-        if not _is_constant(function, name):
-            raise diagnostic("VKA116", _span_of(source_of(function), name), name=name)
+    _check_constants(function, names[:count], constants)
     return Parameters(names[1 + is_method : count], constants, names[0] if is_method else None, rest)
+
+
+def _check_constants(function: FunctionType, positional: tuple[str, ...], constants: tuple[str, ...]) -> None:
+    """Raises the error for a keyword-only parameter that is not annotated as a constant, and for another that is."""
+    for name in (*positional, *constants):
+        if _is_constant(function, name) == (name in constants):
+            continue
+        kind, what = "keyword-only", "not annotated"
+        help_text = f"write `{name}: amp.constant`, or put it before the `*`"
+        if name in positional:
+            kind, what = "positional", "annotated"
+            help_text = f"make it keyword-only: `*, {name}: amp.constant`, and launch the kernel with `{name}=...`"
+        where = _span_of(source_of(function), name)
+        raise diagnostic("VKA116", where, kind=kind, name=name, what=what, advice=help_text)
 
 
 def _is_constant(function: FunctionType, name: str) -> bool:

@@ -270,7 +270,8 @@ class Functor(Value):
 
 @dataclass(frozen=True)
 class BoundFunction(Value):
-    """A method of an object or struct, waiting for its call; ``function`` is the ``@amp.func``."""
+    """A method of an object or struct, waiting for its call; ``function`` is an ``@amp.func`` or a plain
+    function."""
 
     function: Any
     owner: Value

@@ -1,3 +1,5 @@
+import operator
+
 import numpy as np
 
 import vkamp as amp
@@ -6,12 +8,11 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 
 class Blur:
-    def weight(self, i):
-        return 1.0
+    weight = property(operator.attrgetter("gain"))
 
     @amp.kernel
     def run(self, idx, a):
-        a[idx] = self.weight(1)
+        a[idx] = self.weight
 
 
 amp.parallel_for_each(FLOATS.extent, Blur().run, FLOATS)
