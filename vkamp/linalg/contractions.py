@@ -135,14 +135,12 @@ def _contracted(inputs: list[str], result: str, operands: list[Any], out: Any, w
                 raise amp.AmpError(f"subscript {label!r} has {known} elements in one place, {n} in another")
             sizes[label] = n if known == 1 else known
     shape = tuple(sizes[label] for label in result)
+    operands = [each if labels else np.atleast_1d(each) for labels, each in zip(inputs, operands, strict=True)]
     view = place(wanted, *(x for x in (*operands, out) if isinstance(x, (amp.array, amp.array_view))))
     dtype = np.result_type(*(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype for x in operands))
     if any(is_empty(each) for each in operands):
         return nothing(shape, dtype, out, view)
-    parts = [
-        _simple(_Labelled(container(np.atleast_1d(x) if np.ndim(x) == 0 and not labels else x), labels), sizes, view)
-        for labels, x in zip(inputs, operands, strict=True)
-    ]
+    parts = [_simple(_Labelled(container(x), labels), sizes, view) for labels, x in zip(inputs, operands, strict=True)]
     for chosen in _path(parts, result):
         pair = [parts[i] for i in sorted(chosen, reverse=True)][::-1]
         parts = [each for i, each in enumerate(parts) if i not in chosen]

@@ -21,8 +21,8 @@ from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
 from vkamp.linalg import qr as reflections
 from vkamp.linalg._shared import function, is_empty
-from vkamp.linalg._square import batch_of, copy_of, type_of, where
-from vkamp.linalg.qr import conjugated, identity, squared
+from vkamp.linalg._square import batch_of, copy_of, real_of, type_of, where
+from vkamp.linalg.qr import conjugated, identity, largest_part, squared
 
 _View = amp.accelerator_view | None
 
@@ -32,6 +32,36 @@ def turn(idx, a, out, *, conjugate: amp.constant):
     """The transposes of a batch, or the conjugate transposes."""
     x = a[idx[0], idx[2], idx[1]]
     out[idx] = conjugated(x) if conjugate else x
+
+
+@amp.kernel
+def largest_parts(idx, a, sizes):
+    """The largest size of a number of each row, of complex ones of their parts."""
+    largest = type(sizes[idx])(0)
+    for k in range(a.extent[2]):
+        largest = max(largest, largest_part(a[idx[0], idx[1], k]))
+    sizes[idx] = largest
+
+
+@amp.kernel
+def divisors(idx, sizes, out, small, large):
+    """What the elements of a matrix are divided by: 1 unless their squares overflow or vanish."""
+    largest = sizes[idx[0], 0]
+    for k in range(1, sizes.extent[1]):
+        largest = max(largest, sizes[idx[0], k])
+    out[idx] = largest if largest > 0 and largest * 0 == 0 and not (small < largest < large) else type(largest)(1)
+
+
+@amp.kernel
+def divide(idx, a, by):
+    """Divides the elements of each matrix by a number."""
+    a[idx] = a[idx] / by[idx[0]]
+
+
+@amp.kernel
+def multiply_rows(idx, a, by):
+    """Multiplies each row by a number."""
+    a[idx] = a[idx] * by[idx[0]]
 
 
 @amp.kernel
@@ -168,8 +198,17 @@ def split_diagonal(idx, made, q, s):
             q[n, i, idx[1]] = q[n, i, idx[1]] * (x / size)
 
 
-def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return dtype if dtype.kind == "f" else np.dtype(f"f{dtype.itemsize // 2}")
+def scaled(view: amp.accelerator_view, a: Any) -> Any:
+    """Divides the elements of each matrix by a number, so that their squares neither overflow nor vanish; returns
+    these numbers."""
+    batch, rows, _ = a.extent
+    real = real_of(a.dtype)
+    sizes, by = (amp.array(amp.extent(*shape), real, accelerator_view=view) for shape in ((batch, rows), (batch,)))
+    limit = math.sqrt(math.sqrt(float(np.finfo(real).max)))
+    amp.parallel_for_each(view, sizes.extent, largest_parts, a, sizes)
+    amp.parallel_for_each(view, by.extent, divisors, sizes, by, real.type(1 / limit), real.type(limit))
+    amp.parallel_for_each(view, a.extent, divide, a, by)
+    return by
 
 
 def orthogonalise(view: amp.accelerator_view, columns: Any) -> Any:
@@ -177,7 +216,7 @@ def orthogonalise(view: amp.accelerator_view, columns: Any) -> Any:
     batch, n, _ = columns.extent
     v = amp.array(amp.extent(batch, n, n), columns.dtype, accelerator_view=view)
     amp.parallel_for_each(view, v.extent, identity, v)
-    real = _real(columns.dtype)
+    real = real_of(columns.dtype)
     least = real.type(np.finfo(real).eps)
     even = (n + 1) // 2 * 2
     for _ in range(5 + int(n).bit_length() if n > 1 else 0):
@@ -192,10 +231,11 @@ def _eigen(a: Any, uplo: str, accelerator_view: _View, name: str) -> Any:
     view = where(accelerator_view, a)
     given = copy_of(a, type_of(a), (math.prod(lead), n, n), view)
     g = _triangles.whole(view, Matrix(given), uplo == "U", True).values
-    batch, real = int(g.extent[0]), _real(g.dtype)
+    batch, real = int(g.extent[0]), real_of(g.dtype)
     sums, by, found = (
         amp.array(amp.extent(*shape), real, accelerator_view=view) for shape in ((batch, n), (batch,), (batch, n))
     )
+    factors = scaled(view, g)
     # With all eigenvalues 0 or more, they are the singular values.
     amp.parallel_for_each(view, sums.extent, sum_rows, g, sums)
     amp.parallel_for_each(view, by.extent, largest_of, sums, by)
@@ -203,6 +243,7 @@ def _eigen(a: Any, uplo: str, accelerator_view: _View, name: str) -> Any:
     amp.parallel_for_each(view, g.extent, turn, g, given, conjugate=False)
     v = orthogonalise(view, given)
     amp.parallel_for_each(view, found.extent, lengths, given, by, found, shifted=True)
+    amp.parallel_for_each(view, found.extent, multiply_rows, found, factors)
     return lead, n, found, v, view
 
 
@@ -247,7 +288,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, *, accelera
     """``(u, s, vh)`` with ``a = u @ diag(s) @ vh``: the singular values in descending order (numpy: ``linalg.svd``).
 
     ``full_matrices``: square ``u`` and ``vh``; else only the columns of ``u`` and rows of ``vh`` that belong to
-    singular values.  ``compute_uv=False``: ``s`` alone.  Squares of elements must not overflow.
+    singular values.  ``compute_uv=False``: ``s`` alone.
     """
     lead, rows, columns = batch_of(a, "svd", square=False)
     if is_empty(a):
@@ -255,26 +296,32 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, *, accelera
         found = on_host(np.asarray(a), full_matrices, compute_uv)
         return tuple(found) if compute_uv else found
     view = where(accelerator_view, a)
-    is_wide, low = rows < columns, min(rows, columns)
     given = copy_of(a, type_of(a), (math.prod(lead), rows, columns), view)
-    high = max(rows, columns)
-    if is_wide:
+    u, s, v = decomposed(view, given, full=full_matrices and compute_uv)
+    if not compute_uv:
+        return s.reshape(*lead, min(rows, columns))
+    vh = amp.array(amp.extent(v.extent[0], v.extent[2], v.extent[1]), v.dtype, accelerator_view=view)
+    amp.parallel_for_each(view, vh.extent, turn, v, vh, conjugate=True)
+    shapes = [(*lead, *tuple(each.extent)[1:]) for each in (u, vh)]
+    return u.reshape(*shapes[0]), s.reshape(*lead, min(rows, columns)), vh.reshape(*shapes[1])
+
+
+def decomposed(view: amp.accelerator_view, given: Any, *, full: bool = False) -> tuple[Any, Any, Any]:
+    """The left singular vectors, the singular values and the right singular vectors of a batch of matrices, which are
+    changed; vectors are columns.  ``full``: as many vectors as they have elements."""
+    batch, rows, columns = given.extent
+    stored = amp.array(amp.extent(batch, min(rows, columns), max(rows, columns)), given.dtype, accelerator_view=view)
+    if rows < columns:
         # Of the conjugate transpose, whose columns are the conjugates of the rows.
-        stored = amp.array(given.extent, given.dtype, accelerator_view=view)
-        whole = amp.array(amp.extent(given.extent[0], columns, rows), given.dtype, accelerator_view=view)
+        whole = amp.array(amp.extent(batch, columns, rows), given.dtype, accelerator_view=view)
         amp.parallel_for_each(view, whole.extent, turn, given, whole, conjugate=True)
         amp.parallel_for_each(view, stored.extent, turn, whole, stored, conjugate=False)
     else:
-        stored = amp.array(amp.extent(given.extent[0], columns, rows), given.dtype, accelerator_view=view)
         amp.parallel_for_each(view, stored.extent, turn, given, stored, conjugate=False)
-    u, s, v = _decomposed(view, stored, high if full_matrices and compute_uv else low)
-    if not compute_uv:
-        return s.reshape(*lead, low)
-    left, right = (v, u) if is_wide else (u, v)
-    vh = amp.array(amp.extent(right.extent[0], right.extent[2], right.extent[1]), right.dtype, accelerator_view=view)
-    amp.parallel_for_each(view, vh.extent, turn, right, vh, conjugate=True)
-    shapes = [(*lead, *tuple(each.extent)[1:]) for each in (left, vh)]
-    return left.reshape(*shapes[0]), s.reshape(*lead, low), vh.reshape(*shapes[1])
+    factors = scaled(view, stored)
+    u, s, v = _decomposed(view, stored, max(rows, columns) if full else min(rows, columns))
+    amp.parallel_for_each(view, s.extent, multiply_rows, s, factors)
+    return (v, s, u) if rows < columns else (u, s, v)
 
 
 def _decomposed(view: amp.accelerator_view, stored: Any, kept: int) -> tuple[Any, Any, Any]:
@@ -282,7 +329,7 @@ def _decomposed(view: amp.accelerator_view, stored: Any, kept: int) -> tuple[Any
     rows."""
     batch, low, high = stored.extent
     rows = orthogonalise(view, stored)
-    real = _real(stored.dtype)
+    real = real_of(stored.dtype)
     keys, s = (amp.array(amp.extent(batch, low), real, accelerator_view=view) for _ in range(2))
     made, v, q = (
         amp.array(amp.extent(batch, *shape), stored.dtype, accelerator_view=view)

@@ -12,6 +12,7 @@ from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, place
 from vkamp.linalg._shared import function, is_empty
+from vkamp.linalg._square import floating
 from vkamp.linalg.jacobi import svd
 
 _Axes = tuple[int, ...]
@@ -49,6 +50,11 @@ def _root(x: Any) -> Any:
 
 @amp.func
 def _is_other_than_zero(x: Any) -> Any:
+    return type(abs(x))(1) if x != 0 else type(abs(x))(0)
+
+
+@amp.func
+def _float_is_other_than_zero(x: Any) -> Any:
     return amp.float32(1) if x != 0 else amp.float32(0)
 
 
@@ -77,10 +83,11 @@ def norm(
     """A norm of a vector or matrix, or of those along one or two axes (numpy: ``linalg.norm``).
 
     ``ord`` of vectors: a number, ``inf``, ``-inf``, or 0 for the number of elements that are not zero; by default 2.
-    Of matrices: ``"fro"`` (the default), 1, -1, ``inf`` or ``-inf``, and of single matrices also ``"nuc"``, 2 or -2, by
-    their singular values.  By default the norm of all elements.  Integers
-    give float32.  A single norm is a ``device_scalar``.  ValueError for other orders.
+    Of matrices: ``"fro"`` (the default), 1, -1, ``inf`` or ``-inf``, and ``"nuc"``, 2 or -2, by their singular values.
+    By default the norm of all elements.  Integers give float32.  A single norm is a ``device_scalar``.  ValueError for
+    other orders.
     """
+    x = floating(x)
     if is_empty(x):
         return np.linalg.norm(np.asarray(x), ord, axis, keepdims)
     source = lazy.of(x)
@@ -139,7 +146,9 @@ def _of_vectors(source: lazy.Lazy, ord: Any, axes: _Axes, view: amp.accelerator_
     if isinstance(ord, str):
         raise ValueError(f"vectors have no norm of order {ord!r}")
     if ord == 0:
-        return _reduced(lazy.map(_is_other_than_zero, source), functional.plus, axes, view)
+        is_float = computed_type(source).kind in "fc"
+        counted = lazy.map(_is_other_than_zero if is_float else _float_is_other_than_zero, source)
+        return _reduced(counted, functional.plus, axes, view)
     magnitudes = _magnitudes(source)
     if math.isinf(ord):
         return _reduced(magnitudes, functional.max if ord > 0 else functional.min, axes, view)
@@ -150,12 +159,48 @@ def _of_vectors(source: lazy.Lazy, ord: Any, axes: _Axes, view: amp.accelerator_
 
 
 def _of_matrices(source: lazy.Lazy, ord: Any, axes: _Axes, view: amp.accelerator_view) -> Any:
-    if ord in ("nuc", 2, -2) and source.extent.rank == 2:
-        values = svd(alg.copy(source, accelerator_view=view), compute_uv=False, accelerator_view=view)
+    if ord in ("nuc", 2, -2):
+        order = (*(d for d in range(source.extent.rank) if d not in axes), *axes)
+        values = svd(alg.permute_dims(source, order, accelerator_view=view), compute_uv=False, accelerator_view=view)
         op = {"nuc": functional.plus, 2: functional.max, -2: functional.min}[ord]
-        return _reduced(lazy.of(values), op, (0,), view)
+        return _reduced(lazy.of(values), op, (values.extent.rank - 1,), view)
     if isinstance(ord, str) or not (abs(ord) == 1 or math.isinf(ord)):
-        raise ValueError(f"matrices here have no norm of order {ord!r}: there are fro, 1, -1, inf and -inf")
+        raise ValueError(f"matrices here have no norm of order {ord!r}: there are fro, nuc, 1, -1, 2, -2, inf and -inf")
     summed, other = axes if abs(ord) == 1 else axes[::-1]
     sums = _reduced(_magnitudes(source), functional.plus, (summed,), view)
     return _reduced(lazy.of(sums), functional.max if ord > 0 else functional.min, (other,), view)
+
+
+@function
+def matrix_norm(
+    x: Any, *, keepdims: bool = False, ord: Any = "fro", accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The norm of each matrix of a batch (array API: ``linalg.matrix_norm``); orders as in :func:`norm`."""
+    return norm(x, ord, (-2, -1), keepdims, accelerator_view=accelerator_view)
+
+
+@function
+def vector_norm(
+    x: Any,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: Any = 2,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The norms of vectors along one or more axes, by default of all elements as one vector (array API:
+    ``linalg.vector_norm``); orders as in :func:`norm`."""
+    x = floating(x)
+    if is_empty(x):
+        return np.linalg.norm(np.asarray(x).ravel(), ord) if axis is None else np.linalg.norm(x, ord, axis, keepdims)
+    source = lazy.of(x)
+    view = place(accelerator_view, source)
+    rank = source.extent.rank
+    given = tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    if any(not -rank <= d < rank for d in given) or len({d % rank for d in given}) < len(given):
+        raise ValueError(f"axis {axis} is not one or more of the axes of {source.extent!r}")
+    axes = tuple(d % rank for d in given)
+    if ord == 2:
+        sums = _reduced(lazy.map(_squares(source), source), functional.plus, axes, view)
+        return _shaped(alg.transform(_root, sums, accelerator_view=view), source, axes, keepdims)
+    return _shaped(_of_vectors(source, ord, axes, view), source, axes, keepdims)

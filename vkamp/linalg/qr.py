@@ -1,4 +1,4 @@
-"""QR factorisation by Householder's reflections (LAPACK: ``geqrf``, ``orgqr``), and least squares.
+"""QR factorisation by Householder's reflections (LAPACK: ``geqrf``, ``orgqr``).
 
 Reflection ``j`` is ``1 - tau * v @ v^H``, where ``v`` has zeros before ``j`` and 1 there, and is stored below the
 diagonal.
@@ -16,8 +16,6 @@ import numpy as np
 
 import vkamp as amp
 from vkamp import algorithms as alg
-from vkamp.blas import _triangles
-from vkamp.blas._operands import Matrix
 from vkamp.linalg._shared import function, is_empty
 from vkamp.linalg._square import batch_of, copy_of, type_of, where
 
@@ -166,10 +164,11 @@ def geqrf(a: Any, *, accelerator_view: _View = None) -> Any:
 def qr(a: Any, mode: str = "reduced", *, accelerator_view: _View = None) -> Any:
     """``(q, r)`` with ``a = q @ r``, orthonormal columns of ``q`` and upper triangular ``r`` (numpy: ``linalg.qr``).
 
-    ``mode``: "reduced", "complete" (``q`` is square), or "r" for ``r`` alone.  ValueError for another one.
+    ``mode``: "reduced", "complete" (``q`` is square), "r" for ``r`` alone, or "raw" for the reflections of
+    :func:`geqrf`, transposed, and ``tau``.  ValueError for another one.
     """
-    if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"mode is 'reduced', 'complete' or 'r', not {mode!r}")
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise ValueError(f"mode is 'reduced', 'complete', 'r' or 'raw', not {mode!r}")
     lead, rows, columns = batch_of(a, "qr", square=False)
     if is_empty(a):
         found: Any = np.linalg.qr(np.asarray(a), mode)  # type: ignore[call-overload]
@@ -178,6 +177,9 @@ def qr(a: Any, mode: str = "reduced", *, accelerator_view: _View = None) -> Any:
     batch, steps = math.prod(lead), rows if mode == "complete" else min(rows, columns)
     made = copy_of(a, type_of(a), (batch, rows, columns), view)
     taus = factor(view, made)
+    if mode == "raw":
+        turned = alg.permute_dims(made, (0, 2, 1), accelerator_view=view)
+        return turned.reshape(*lead, columns, rows), taus.reshape(*lead, min(rows, columns))
     r = amp.array(amp.extent(batch, steps, columns), made.dtype, accelerator_view=view)
     amp.parallel_for_each(view, r.extent, keep_upper, made, r)
     if mode == "r":
@@ -186,32 +188,3 @@ def qr(a: Any, mode: str = "reduced", *, accelerator_view: _View = None) -> Any:
     amp.parallel_for_each(view, q.extent, identity, q)
     apply(view, made, taus, q, adjoint=False)
     return q.reshape(*lead, rows, steps), r.reshape(*lead, steps, columns)
-
-
-@function
-def lstsq(a: Any, b: Any, *, accelerator_view: _View = None) -> Any:
-    """The ``x`` with the least ``norm(a @ x - b)``, for one matrix with at least as many rows as columns, which are
-    linearly independent.
-
-    ``b``: a vector, or right sides in columns.  By a QR factorisation; numpy's ``lstsq`` returns residuals, rank and
-    singular values, too.  Columns that depend on each other give infinite or NaN elements.  AmpError for more columns
-    than rows.
-    """
-    lead, rows, columns = batch_of(a, "lstsq", square=False)
-    if lead:
-        raise TypeError("lstsq takes one matrix, not a batch")
-    if is_empty(a) or is_empty(b):
-        return np.linalg.lstsq(np.asarray(a), np.asarray(b), rcond=None)[0]
-    if rows < columns:
-        raise amp.AmpError(f"lstsq takes matrices with at least as many rows as columns, not {rows} x {columns}")
-    given = tuple(b.extent) if isinstance(b, (amp.array, amp.array_view)) else np.shape(b)
-    if len(given) not in (1, 2) or given[0] != rows:
-        raise amp.AmpError(f"a has {rows} rows, so b is a vector or a matrix of {rows}, not {given}")
-    view, dtype = where(accelerator_view, a, b), type_of(a, b)
-    made = copy_of(a, dtype, (1, rows, columns), view)
-    right = copy_of(b, dtype, (1, rows, math.prod(given[1:])), view)
-    apply(view, made, factor(view, made), right, adjoint=True)
-    every, top = slice(0, right.extent[2]), slice(0, columns)
-    solution = Matrix(right).part(top, every)
-    _triangles.solve(view, Matrix(made).part(top, top), True, False, solution)
-    return alg.copy(solution.values, accelerator_view=view).reshape(columns, *given[1:])
