@@ -111,7 +111,7 @@ def difference(found: Any, expected: Any) -> float:
 
 
 def different_part(found: Any, expected: Any, tolerance: float) -> float:
-    """The part of the elements that differ by more than ``tolerance``, where steps turn rounding into differences."""
+    """The fraction of elements that differ by more than ``tolerance``: thresholds enlarge rounding errors."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
         raise ValueError(f"{found.shape} is not {expected.shape}")

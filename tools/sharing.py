@@ -267,7 +267,7 @@ def array_text(view: Any) -> str:
 
 
 def costs(library: Any) -> None:
-    """Prints how long an export takes, and a launch alone and in turn with the library's work."""
+    """Prints the times of an export, of a launch alone, and of a launch that alternates with the library's work."""
     array, other = (amp.array(np.ones(1 << 10, np.int32)) for _ in range(2))
     plain, own = (amp.array(np.ones(1 << 10, np.int32)) for _ in range(2))
     tensor = library.take(array)

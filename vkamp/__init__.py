@@ -347,7 +347,7 @@ def _elsewhere(name: str) -> str:
     return "" if found is None else f": {found.format(index='idx', amp='amp', text='a')}"
 
 
-#: Packages that are imported at their first use: ``amp.fft.fft(a)`` needs no import of its own.
+#: Packages that are imported at their first use: ``amp.fft.fft(a)`` needs no separate import.
 _LIBRARIES = ("algorithms", "blas", "fft", "linalg", "rng", "tile", "tuning")
 
 

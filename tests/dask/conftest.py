@@ -1,4 +1,4 @@
-"""A cluster of two workers, each with a CPU driver of its own."""
+"""A cluster of two workers: one on SwiftShader, one on lavapipe."""
 
 from __future__ import annotations
 

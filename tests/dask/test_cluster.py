@@ -130,7 +130,7 @@ def test_kernels_of_main_and_of_cells(client: Any, tmp_path: Path) -> None:
 
 
 def test_kernels_are_compiled_once(client: Any) -> None:
-    """Equal kernels that come by value are one object on a worker, which finds what it compiled on disk later."""
+    """A worker unpickles equal kernels as one object, and later loads the compiled kernel from disk."""
     x = da.from_array(np.arange(40, dtype=np.float32), chunks=2)
 
     @amp.kernel

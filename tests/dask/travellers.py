@@ -1,6 +1,6 @@
-"""A program for a cluster that runs already: kernels of ``__main__`` and of a notebook's cell, and their errors.
+"""A client program for a running cluster: it sends kernels of ``__main__`` and of a notebook cell, and prints errors.
 
-``python travellers.py ADDRESS`` runs in a folder of its own and deletes itself first, so that workers have no file to
+``python travellers.py ADDRESS`` runs in its own folder and first deletes itself, so that workers have no file to
 read the kernels' source from.
 """
 

@@ -12,7 +12,7 @@ import vkamp as amp
 from vkamp import tile
 
 LANES = 32
-#: (operands, accumulator); ``bfloat16`` has a test of its own.
+#: (operands, accumulator); ``bfloat16`` has a separate test.
 TYPES = [("float16", "float32"), ("float16", "float16"), ("int8", "int32"), ("uint8", "uint32"), ("uint8", "int32")]
 
 
@@ -76,7 +76,7 @@ def test_bfloat16(accelerator_view):
 
 
 def test_sections_of_memory(accelerator_view):
-    """Blocks in memory whose rows are further apart than their length."""
+    """Blocks of a larger matrix: the row stride is greater than the row length."""
     a, b = numbers((40, 60), "float16", 7), numbers((60, 40), "float16", 8)
     out = amp.array_view(np.zeros((40, 50), np.float32))
     part_a = amp.array_view(a).section(amp.index(3, 5), amp.extent(16, 32))

@@ -250,7 +250,7 @@ def test_containers_alike_on_changed_programs(accelerator_view, monkeypatch, lon
 
 
 def test_plans_keep_no_program(accelerator_view, long_ways):
-    """A device drops programs that it has not used for a long time; the same launch is then prepared again."""
+    """A device drops programs that have not run for a long time; the next such launch is prepared again."""
     for k in range(3):
         values = amp.array(amp.extent(3), amp.int32, [1, 2, 3], accelerator_view=accelerator_view)
         amp.parallel_for_each(accelerator_view, values.extent, step, values)

@@ -60,7 +60,7 @@ def plain(idx, a, b):
 
 @pytest.fixture
 def view(accelerator):
-    """A view of its own, to count what moves."""
+    """A separate accelerator view, so that its transfer counters start at zero."""
     return accelerator.create_view()
 
 

@@ -41,7 +41,7 @@ def reduce_rows_in_tiles(t_idx, source, out, n, pieces, op, *, commutes: amp.con
 
 @amp.func
 def _combine(t_idx: Any, own: Any, op: Any, rank: Any, threads: Any, stride: Any) -> None:
-    """Combines the values of each ``threads`` threads, ``stride`` apart; the thread of ``rank`` 0 gets the result."""
+    """Combines the values of ``threads`` threads that are ``stride`` apart; the thread of ``rank`` 0 has the result."""
     stage = amp.tile_static(t_idx.tile_dim0 * len(own), own.dtype)
     for c in amp.static_range(len(own)):
         stage[c * t_idx.tile_dim0 + t_idx.local[0]] = own[c]

@@ -112,11 +112,6 @@ def in_batch(a: Any) -> Any:
         return amp.array(a).reshape(*wanted)
 
 
-def matrix_of(a: Any, turned: bool = False, conjugate: bool = False) -> Matrix:
-    """A container of two or more dimensions as a batch of matrices."""
-    return Matrix(in_batch(a), turned, conjugate and a.dtype.kind == "c")
-
-
 def computed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type in which products of a type are computed: float16 in float32, small integers in int32."""
     if lazy.is_float_of_memory(dtype):

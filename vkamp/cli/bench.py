@@ -19,7 +19,7 @@ from vkamp.cli.console import print_json, print_table, say
 from vkamp.errors import AmpError
 from vkamp.tuning.report import shown
 
-#: Rounds in which all take their turn, and seconds of one measurement at least.
+#: Rounds, each of which measures every library once, and the least seconds of one measurement.
 _ROUNDS, _LEAST = 5, 0.05
 _PEERS = ("numpy", "torch", "cupy")
 

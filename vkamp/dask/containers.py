@@ -65,7 +65,7 @@ def size_of(container: amp.array | amp.array_view) -> int:
 
 
 def token_of(container: amp.array | amp.array_view) -> tuple[Any, ...]:
-    """What tells a container from others, for names of tasks: its kind and its elements."""
+    """A container's token, from which Dask makes names of tasks: its kind and its elements."""
     header = header_of(container)
     return type(container).__name__, header["stores"], header["readonly"], np.asarray(container, dtype=container.dtype)
 

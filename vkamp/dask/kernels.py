@@ -145,7 +145,7 @@ def _names_of_annotations(function: Any) -> dict[str, Any]:
 
 
 def token_of(kernel: Any) -> tuple[Any, ...]:
-    """What tells a kernel from others, for names of tasks; AmpError if it cannot be sent."""
+    """A kernel's token, from which Dask makes names of tasks; AmpError if it cannot be sent."""
     if isinstance(kernel, BoundKernel):
         return "bound kernel", token_of(kernel.kernel), kernel.owner
     function = kernel.function

@@ -143,7 +143,7 @@ def _name_of(kernel: Any) -> str:
 
 
 def _argument(value: Any) -> Any:
-    """An argument as Dask takes it: what is large is a task of its own, which sends it to each worker once."""
+    """An argument for Dask: an array becomes a separate task, so that each worker receives it once."""
     if isinstance(value, (np.ndarray, amp.array, amp.array_view, Block)):
         return dask.delayed(value, pure=True)
     return value

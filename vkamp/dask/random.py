@@ -1,4 +1,4 @@
-"""Random numbers as Dask arrays: a stream of its own for each block, by vkamp.rng on the workers' devices."""
+"""Random numbers as Dask arrays: each block is a separate stream of vkamp.rng, computed on the workers' devices."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def dask_setup(worker: Any, accelerator: str | None, device_memory_limit: str | 
 
 
 def setup(worker: Any, name: str | None = None, limit: Any = None) -> None:
-    """Makes a worker that has not started yet one of an accelerator: the default one of its process, or a named one."""
+    """Assigns an accelerator to a worker that has not started yet: ``name``, by default that of the process."""
     if name is not None:
         os.environ["VKAMP_ACCELERATOR"] = _chosen(worker, name)
     accelerator = amp.accelerator()

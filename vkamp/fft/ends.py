@@ -24,12 +24,12 @@ class Rows:
 
     @amp.func
     def number(self, p):
-        """The number of an element of a plane in its line."""
+        """The position in its line of element ``p`` of a plane."""
         return p
 
 
 class Columns:
-    """Lines whose numbers are ``inner`` elements apart."""
+    """Lines whose elements are ``inner`` elements apart."""
 
     __slots__ = ("inner",)
 
@@ -38,12 +38,12 @@ class Columns:
 
     @amp.func
     def number(self, p):
-        """The number of an element of a plane in its line."""
+        """The position in its line of element ``p`` of a plane."""
         return amp.int32(self.inner.quotient(amp.uint32(p)))
 
 
 def direction(inner: int) -> Rows | Columns:
-    """Lines whose numbers are ``inner`` elements apart: of neighbours no division is needed."""
+    """Lines whose elements are ``inner`` elements apart; adjacent elements need no division."""
     return Rows() if inner == 1 else Columns(inner)
 
 

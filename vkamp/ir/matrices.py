@@ -69,11 +69,6 @@ def _lane_shape(rows: int, columns: int, use: str, lanes: int) -> tuple[int, int
     return (rows if use == "b" else rows // groups), (columns if use == "a" else columns // LANES_IN_ROW)
 
 
-def can_map(kind: Fragments) -> bool:
-    """Whether functions of single elements may change a matrix: each element is in one lane."""
-    return kind.use == "accumulator"
-
-
 def element_place(matrix: ir.ArrayElement, number: ir.Expr) -> ir.ArrayElement:
     """An element of a lane by its number; ``matrix``: the first."""
     return replace(matrix, indices=(*matrix.indices[:-1], number))
