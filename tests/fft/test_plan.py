@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 import vkamp as amp
 from tests.fft.compare import close, error, numbers, wide
 from vkamp import fft
+from vkamp.run.accelerators import queue_of
 
 
 def test_complex_plans(accelerator_view):
@@ -31,6 +35,49 @@ def test_real_plans(accelerator_view):
     y = p.forward_transform(x)
     close(y, np.fft.rfftn(wide(x), axes=(1, 0)))
     close(p.inverse_transform(y), wide(x) * 12)
+
+
+def test_copies_of_plans(accelerator_view):
+    x = numbers(3, 4)
+    p = fft.plan((3, 4), accelerator_view=accelerator_view)
+    close(p.forward_transform(x), np.fft.fft2(wide(x)))
+    other = copy.copy(p)
+    other.forward_scale = 3.0
+    close(other.forward_transform(x), 3 * np.fft.fft2(wide(x)))
+    close(p.forward_transform(x), np.fft.fft2(wide(x)))
+    again = pickle.loads(pickle.dumps(fft.plan((3, 4), np.float32, forward_scale=2.0)))
+    assert (again.forward_scale, again.transformed_extent) == (2.0, amp.extent(3, 3))
+
+
+@pytest.mark.accelerators("drivers")
+@pytest.mark.parametrize("dtype", [np.complex64, np.float32])
+def test_repeated_plans_allocate_nothing(accelerator_view, monkeypatch, dtype):
+    """Neither calls nor replays, nor those whose results nobody keeps."""
+    x = numbers(6, 40, dtype=dtype)
+    p = fft.plan((6, 40), dtype, accelerator_view=accelerator_view)
+    a, back = (amp.array(x, accelerator_view=accelerator_view) for _ in range(2))
+    spectrum = amp.array(p.transformed_extent, np.complex64, accelerator_view=accelerator_view)
+    with amp.capture() as graph:
+        p.inverse_transform(p.forward_transform(a), back)
+
+    def repeat():
+        for _ in range(4):
+            p.forward_transform(a, spectrum)
+            p.inverse_transform(spectrum, back)
+            p.inverse_transform(p.forward_transform(a))
+            graph.replay()
+        accelerator_view.wait()
+
+    def refuse(*_):
+        raise AssertionError("memory is allocated")
+
+    repeat()
+    with monkeypatch.context() as patched:
+        patched.setattr(type(queue_of(accelerator_view)), "allocate", refuse)
+        repeat()
+        with pytest.raises(AssertionError, match="memory is allocated"):
+            fft.fft(a, 41)
+    close(back, wide(x))
 
 
 def test_errors():

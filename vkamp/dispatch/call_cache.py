@@ -34,10 +34,9 @@ from vkamp.lang.binding import ElementBinding
 from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, bindable
 from vkamp.lang.home import Home, epoch
-from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import extent
 from vkamp.lang.kernel import KernelFunction
-from vkamp.lang.references import is_unused
+from vkamp.lang.references import another, is_unused
 from vkamp.lang.references import uncounted as uncounted
 from vkamp.run.accelerators import accelerator_view, identity_of
 from vkamp.run.memory import on_shortage
@@ -221,8 +220,9 @@ def _is_same(known: _Call, containers: Sequence[Container]) -> bool:
 
 
 def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict[str, Any]) -> None:
-    def forget(_: object) -> None:
-        _calls.pop(key, None)
+    # When the interpreter ends, the names of this module may be gone.
+    def forget(_: object, calls: dict[tuple[Any, ...], _Call] = _calls) -> None:
+        calls.pop(key, None)
 
     explicit = isinstance(named.get("accelerator_view"), accelerator_view)
     follows_default = not explicit and not any(isinstance(each, array) for each in containers)
@@ -342,8 +342,13 @@ def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], r
     view = steps[0].view
     if nbytes > _most_bytes(view) // _PART_OF_CALL:
         return None
-    launches = tuple([_launch_of(step, homes) for step in steps])
-    guards = {id(g): (g, step.request.function) for step in steps for g in step.compiled.guards if not g.is_of_package}
+    launches = tuple([_launch_of(step) for step in steps])
+    guards = {
+        id(guard): (guard, step.request.function)
+        for step in steps
+        for guard in step.compiled.guards
+        if not guard.is_fixed(step.request.function)
+    }
     return _Copy(launches, tuple(guards.values()), template, made, nbytes, view, steps[0].generation)
 
 
@@ -351,14 +356,15 @@ def _home(container: Container) -> Home:
     return bindable(container).lease.home
 
 
-def _launch_of(step: PreparedLaunch, homes: dict[int, Home]) -> SingleLaunch:
-    """A launch whose uses do not count as references to the memory that the call made."""
+def _launch_of(step: PreparedLaunch) -> SingleLaunch:
+    """A launch whose uses do not count as references to memory: what the call made, or another call that made its
+    arguments, can be used again.
+    """
     found = SingleLaunch(step)
     for use in found.uses:
         elements = use.bindable
-        home = elements.lease.home
-        if id(home) in homes and home.primary is not None:
-            use.bindable = ElementBinding(Lease(home), elements.layout)
+        if elements.lease.home.primary is not None:
+            use.bindable = ElementBinding(another(elements.lease), elements.layout)
     return found
 
 

@@ -32,6 +32,8 @@ class GraphLaunches(BoundLaunch):
         self.used: dict[int, Use] = {}
         super().__init__(view, [], apart=False)
         self.steps: list[PreparedLaunch] = []
+        #: Whether the host must look at the size of some of them before they are enqueued.
+        self.waits = False
 
     def add(self, prepared: PreparedLaunch) -> None:
         """Adds a launch; AmpError for one that would work on copies of elements."""
@@ -48,6 +50,7 @@ class GraphLaunches(BoundLaunch):
             known.reads |= new.reads
             known.writes |= new.writes
         self.steps.append(prepared)
+        self.waits |= prepared.waits
         self.uses = list(self.used.values())
         self.apart |= prepared.runs_apart
 
@@ -64,7 +67,7 @@ class GraphLaunches(BoundLaunch):
             self._discard()
             for step in self.steps:
                 self._run_one(step, run_checked)
-        elif any(step.waits for step in self.steps):
+        elif self.waits:
             self._discard()
             for step in self.steps:
                 self._run_one(step, run)

@@ -245,7 +245,7 @@ def remember(
     program = _Program(
         generation=prepared.generation,
         code=kernel.function.__code__,
-        guards=tuple([each for each in prepared.compiled.guards if not each.is_of_package]),
+        guards=tuple([each for each in prepared.compiled.guards if not each.is_fixed(kernel.function)]),
         follows_default=key[0] is None and not any(isinstance(args[k], array) for k in containers),
         constants=tuple((positions[n], pipeline.exactly(v)) for n, v in needed.items() if n in positions),
         scalars=tuple(

@@ -9,16 +9,29 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft._arguments import axis_of, complex_of, real_of, transform
+from vkamp.algorithms import _choose
+from vkamp.dispatch.call_cache import repeats
+from vkamp.fft._arguments import axis_of, complex_of, real_of
 from vkamp.fft.axes import Kind, transform_axes
 from vkamp.tracebacks import entry_point
 
+_Steps = tuple[tuple[int, int], ...]
 
-@transform
-def _planned(
-    a: Any, steps: tuple[tuple[int, int], ...], scale: float, kind: Kind, inverse: bool, out: Any, accelerator_view: Any
+
+def _transform_of(
+    extent: amp.extent, dtype: np.dtype[Any], steps: _Steps, scale: float, kind: Kind, *, inverse: bool
 ) -> Any:
-    return transform_axes(a, steps, scale, out, accelerator_view, kind, inverse=inverse)
+    """One direction of a plan, whose repeated calls are known by their containers alone."""
+
+    @repeats(_choose.forced_form)
+    def run(a: Any, out: Any, *, accelerator_view: Any) -> Any:
+        if not isinstance(a, (amp.array, amp.array_view)):
+            a = amp.array_view(a, readonly=True)
+        if a.extent != extent or a.dtype != dtype:
+            raise amp.AmpError(f"the input has {a.extent!r} of {a.dtype}, and the plan takes {extent!r} of {dtype}")
+        return transform_axes(a, steps, scale, out, accelerator_view, kind, inverse=inverse)
+
+    return run
 
 
 @entry_point
@@ -49,17 +62,19 @@ class plan:
         if not self.axes or len(set(self.axes)) != len(self.axes):
             raise ValueError(f"axes {self.axes}: a plan needs one axis or more, each of them once")
         lengths = [self.extent[axis] for axis in self.axes]
+        #: The transforms of both directions, once they have been used.
+        self._forward: Any = None
+        self._inverse: Any = None
         self.forward_scale = float(forward_scale)
         self.inverse_scale = 1 / math.prod(lengths) if inverse_scale is None else float(inverse_scale)
         self.accelerator_view = accelerator_view
         shape = list(self.extent)
         steps = tuple(zip(self.axes, lengths, strict=True))
-        #: The kinds and steps of both directions, and the extents of the inputs.
-        self._forward: tuple[Kind, tuple[tuple[int, int], ...]] = "complex", steps
-        self._inverse: tuple[Kind, tuple[tuple[int, int], ...]] = "complex", steps
+        #: The kinds and steps of both directions.
+        self._steps: tuple[tuple[Kind, _Steps], ...] = ("complex", steps), ("complex", steps)
         if self.dtype.kind == "f":
             shape[self.axes[-1]] = shape[self.axes[-1]] // 2 + 1
-            self._forward, self._inverse = ("half", (steps[-1], *steps[:-1])), ("real", steps)
+            self._steps = ("half", (steps[-1], *steps[:-1])), ("real", steps)
         self._transformed_extent = amp.extent(shape)
 
     def __repr__(self) -> str:
@@ -70,19 +85,38 @@ class plan:
         """The extent of the transform: of real numbers half of the last of the axes."""
         return amp.extent(self._transformed_extent)
 
+    @property
+    def forward_scale(self) -> float:
+        """The factor of the forward transform's results."""
+        return self._forward_scale
+
+    @forward_scale.setter
+    def forward_scale(self, scale: float) -> None:
+        self._forward_scale, self._forward = float(scale), None
+
+    @property
+    def inverse_scale(self) -> float:
+        """The factor of the inverse transform's results."""
+        return self._inverse_scale
+
+    @inverse_scale.setter
+    def inverse_scale(self, scale: float) -> None:
+        self._inverse_scale, self._inverse = float(scale), None
+
     def forward_transform(self, input: Any, output: Any = None) -> Any:
         """Transforms ``input`` into ``output``, or into a new array; returns it.  They may be the same if complex."""
-        return self._run(input, output, self.extent, self.dtype, inverse=False)
+        if self._forward is None:
+            kind, steps = self._steps[0]
+            self._forward = _transform_of(self.extent, self.dtype, steps, self.forward_scale, kind, inverse=False)
+        return self._forward(input, output, accelerator_view=self.accelerator_view)
 
     def inverse_transform(self, input: Any, output: Any = None) -> Any:
         """Transforms ``input``, of the transform's extent and type, back into ``output``, or into a new array."""
-        return self._run(input, output, self._transformed_extent, complex_of(self.dtype), inverse=True)
+        if self._inverse is None:
+            kind, steps = self._steps[1]
+            extent, dtype = self._transformed_extent, complex_of(self.dtype)
+            self._inverse = _transform_of(extent, dtype, steps, self.inverse_scale, kind, inverse=True)
+        return self._inverse(input, output, accelerator_view=self.accelerator_view)
 
-    def _run(self, a: Any, out: Any, extent: amp.extent, dtype: np.dtype[Any], *, inverse: bool) -> Any:
-        if not isinstance(a, (amp.array, amp.array_view)):
-            a = amp.array_view(a, readonly=True)
-        if a.extent != extent or a.dtype != dtype:
-            raise amp.AmpError(f"the input has {a.extent!r} of {a.dtype}, and the plan takes {extent!r} of {dtype}")
-        kind, steps = self._inverse if inverse else self._forward
-        scale = self.inverse_scale if inverse else self.forward_scale
-        return _planned(a, steps, scale, kind, inverse, out, self.accelerator_view)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_forward": None, "_inverse": None}

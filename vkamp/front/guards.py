@@ -35,10 +35,11 @@ class Guard:
     #: ``None``: where another process does not find it.
     place: Place | None = None
 
-    @property
-    def is_of_package(self) -> bool:
+    def is_fixed(self, kernel: FunctionType) -> bool:
         """Whether the name is defined in vkamp itself, whose names keep their values: launches need not read it."""
-        owner = None if self.place is None else self.place[1]
+        owner: Any = None if self.place is None else self.place[1]
+        if self.place is not None and self.place[0] == "kernel" and self.name not in kernel.__code__.co_freevars:
+            owner = kernel
         module = getattr(owner, "__module__", None) or getattr(owner, "__name__", None)
         return str(module).partition(".")[0] == _PACKAGE
 

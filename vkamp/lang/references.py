@@ -54,6 +54,11 @@ def _is_unused(containers: Sequence[Container], lease: Lease) -> bool:
     return sys.getrefcount(image) <= len(seen) + _OWN + 1
 
 
+def another(lease: Lease) -> Lease:
+    """A lease of the same memory, which keeps it and counts as no use of it."""
+    return Lease(lease.home, lease._cell)
+
+
 def uncounted(view: array_view) -> array_view:
     """A view that a library keeps for its next calls, made to count as no use of an array's memory.
 
@@ -61,5 +66,5 @@ def uncounted(view: array_view) -> array_view:
     """
     lease = view._lease
     if lease.home.primary is not None:
-        view._lease, view._binding = Lease(lease.home, lease._cell), None
+        view._lease, view._binding = another(lease), None
     return view

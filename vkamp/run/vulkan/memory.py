@@ -82,10 +82,13 @@ class BlockMemory:
         self.blocks: dict[int, MemoryBlock] = {}
         self._serial = 0
         self._place: tuple[MemoryBlock, int, int] | None = None
+        self._heaps: dict[Kind, int] = {}
 
     def capacity(self, kind: Kind) -> int:
         """The maximum number of bytes in the heap of this kind."""
-        return self.budget.limit(self._heap(self._types(kind)[0]))
+        if kind not in self._heaps:
+            self._heaps[kind] = self._heap(self._types(kind)[0])
+        return self.budget.limit(self._heaps[kind])
 
     def _ask(self) -> tuple[int, ...] | None:
         return devices.heap_budgets(self._api.vk, self._api.physical) if self._api.has_budget else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -169,9 +170,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         work = recording.work
         if len(work) > _FEW or self.immediate or (self._poll and len(self._state.running) < _AHEAD):
             return False
-        if any(self._is_shared(each.access) for each in work):
-            return False
-        return all(each.is_short and not each.is_heavy for each in work)
+        return all(each.is_short and not each.is_heavy and not self._is_shared(each.access) for each in work)
 
     def _most_heavy(self) -> int:
         """How many launches may be collected if the newest uses much memory."""
@@ -444,6 +443,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
     def _excess(self) -> Submission | None:
         """The last submission that must end before more is submitted, since running work keeps its memory."""
+        if len(self._state.running) < 2:
+            return None
         most = self._most_held()
         held, slots = 0, {}
         for each in reversed(self._state.running):
@@ -626,8 +627,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             each.is_over = True
             if each.lone is not None:
                 each.lone.took(now - each.submitted, at_most=each is not waited)
-            for part in each.parts:
-                part.took(now - each.submitted, at_most=True)
+        self._note_parts([each for each in over if each.parts], over[0].submitted, now)
         self._state = _State(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)
@@ -641,6 +641,15 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             if sink is not None:
                 for timing in times:
                     sink(timing)
+
+    @staticmethod
+    def _note_parts(recordings: Sequence[Submission], since: float, now: float) -> None:
+        """Records how long recordings took at most: they ran one after the other, and the same ones about as long."""
+        runs = Counter([id(each.held[-1]) for each in recordings])
+        for each in recordings:
+            seconds = min(now - each.submitted, (now - since) / runs[id(each.held[-1])])
+            for part in each.parts:
+                part.took(seconds, at_most=True)
 
     def _times(self, submission: Submission, stamps: Stamps) -> list[Timing]:
         """Reports how long the dispatches of a submission took."""
