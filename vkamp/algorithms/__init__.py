@@ -5,7 +5,11 @@ memory by a protocol, and lazy inputs (:mod:`vkamp.algorithms.lazy`).  Results a
 waits for them.  Operators and predicates are functions that kernels can call, lambdas among them.
 """
 
-from vkamp.algorithms import _edges, functional, lazy
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+import numpy as _np
+
+from vkamp.algorithms import _edges, _names, functional, lazy
 from vkamp.algorithms.by_key import reduce_by_key, scan_by_key, unique_by_key
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.cumulative import cummax, cummin, cumulative_prod, cumulative_sum
@@ -94,3 +98,41 @@ _PLAIN = ("deterministic", "trim")
 for _name in __all__:
     if callable(globals()[_name]) and not isinstance(globals()[_name], type) and _name not in _PLAIN:
         globals()[_name] = _edges.with_edges(globals()[_name])
+
+#: Names of numpy, C++, CUB, Thrust and PyTorch.
+_ELSEWHERE = {
+    **dict.fromkeys(("cumsum", "inclusive_sum"), "cumulative_sum(a), or scan(a)"),
+    "cumprod": "cumulative_prod(a)",
+    **dict.fromkeys(("inclusive_scan", "partial_sum"), "scan(a, op)"),
+    **dict.fromkeys(("exclusive_scan", "exclusive_sum", "prefix_sum"), "scan(a, op, inclusive=False)"),
+    **dict.fromkeys(("inclusive_scan_by_key", "exclusive_scan_by_key"), "scan_by_key(keys, a)"),
+    **dict.fromkeys(("amax", "max_element"), "max(a), or argmax(a)"),
+    **dict.fromkeys(("amin", "min_element"), "min(a), or argmin(a)"),
+    **dict.fromkeys(("ptp", "minmax_element"), "minmax(a)"),
+    **dict.fromkeys(("average",), "mean(a)"),
+    "median": "quantile(a, 0.5)",
+    "percentile": "quantile(a, percentage / 100)",
+    **dict.fromkeys(("argwhere", "flatnonzero"), "nonzero(a)"),
+    **dict.fromkeys(("compress", "extract", "copy_if", "compact", "filter", "masked_select"), "select(a, pred)"),
+    **dict.fromkeys(("remove_if",), "select(a, pred) with the opposite predicate"),
+    **dict.fromkeys(("sort_pairs", "stable_sort_by_key"), "sort_by_key(keys, values)"),
+    **dict.fromkeys(("stable_sort", "msort"), "sort(a), which is stable"),
+    **dict.fromkeys(("lower_bound", "bisect_left"), "searchsorted(ordered, values)"),
+    **dict.fromkeys(("upper_bound", "bisect_right"), 'searchsorted(ordered, values, "right")'),
+    **dict.fromkeys(("gather", "permute", "index_select"), "take(a, indices)"),
+    **dict.fromkeys(("scatter_add", "index_add", "add_at"), "scatter_reduce(out, indices, a)"),
+    **dict.fromkeys(("reverse", "fliplr"), "flip(a)"),
+    **dict.fromkeys(("iota", "sequence", "linspace"), "arange(n)"),
+    **dict.fromkeys(("inner_product", "dot"), "vdot(a, b)"),
+    **dict.fromkeys(("inplace_merge",), "merge(a, b)"),
+    **dict.fromkeys(("top_k", "largest", "argpartition"), "topk(a, k)"),
+    **dict.fromkeys(("concatenate", "hstack"), "concat(a, b)"),
+    **dict.fromkeys(("tile",), "tile_repeat(a, counts)"),
+    **dict.fromkeys(("in1d",), "isin(a, values)"),
+    **dict.fromkeys(("histogram_even", "histc"), "histogram(a, bins)"),
+    **dict.fromkeys(("map", "apply", "elementwise"), "transform(function, a)"),
+    **dict.fromkeys(("fold", "accumulate"), "reduce(a, op)"),
+}
+
+if not _TYPE_CHECKING:  # for type checkers, every name would exist
+    __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np)

@@ -4,6 +4,11 @@ Inputs are those of :mod:`vkamp.algorithms`: ``array``, ``array_view``, numpy ar
 arrays on the device, and nothing waits for them.  Any length is possible, along any axis.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+import numpy as _np
+
+from vkamp.algorithms import _names
 from vkamp.fft.convolution import convolve, correlate, oaconvolve
 from vkamp.fft.cosine import dct, dst, idct, idst
 from vkamp.fft.helper import fftfreq, fftshift, ifftshift, rfftfreq
@@ -16,3 +21,11 @@ __all__ = [
     "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "oaconvolve", "plan", "rfft", "rfft2",
     "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+_ELSEWHERE = {
+    **dict.fromkeys(("fftconvolve", "convolve1d"), "convolve(a, b)"),
+    **dict.fromkeys(("dctn", "dct2"), "dct(a, axis=...) for each axis"),
+}
+
+if not _TYPE_CHECKING:  # for type checkers, every name would exist
+    __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np.fft)

@@ -5,6 +5,11 @@ Inputs are ``array``, ``array_view`` with any strides, and numpy arrays.  Result
 waits for them.  Leading dimensions are batches.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+import numpy as _np
+
+from vkamp.algorithms import _names
 from vkamp.linalg.cholesky import cholesky, potrf
 from vkamp.linalg.contractions import einsum, tensordot
 from vkamp.linalg.jacobi import eigh, eigvalsh, svd
@@ -31,3 +36,12 @@ __all__ = [
     "multi_dot", "norm", "outer", "pinv", "potrf", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals",
     "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+_ELSEWHERE = {
+    **dict.fromkeys(("dot", "inner"), "matmul(a, b), or vecdot(a, b)"),
+    **dict.fromkeys(("eig", "eigvals"), "eigh(a) for symmetric matrices; numpy.linalg.eig accepts np.asarray(a)"),
+    "cho_factor": "cholesky(a)",
+}
+
+if not _TYPE_CHECKING:  # for type checkers, every name would exist
+    __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np.linalg)

@@ -4,6 +4,11 @@ Bit generators are streams of words; a :class:`Generator` makes distributions of
 its position alone, so results do not depend on the device.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+import numpy as _np
+
+from vkamp.algorithms import _names
 from vkamp.rng.bit_generator import BitGenerator
 from vkamp.rng.generator import Generator, default_rng
 from vkamp.rng.pcg import PCG32
@@ -21,3 +26,16 @@ __all__ = [
     "Threefry4x32", "default_rng", "philox", "philox4x32", "philox4x64", "philox_stream", "sobol_rng_collection",
     "threefry2x32", "threefry4x32", "tinymt", "tinymt_collection", "tinymt_of", "tinymt_of_two",
 ]  # fmt: skip
+
+#: Names of numpy's and PyTorch's modules.
+_ELSEWHERE = {
+    **{name: f"default_rng(seed).{name}(...)" for name in dir(Generator) if not name.startswith("_")},
+    **dict.fromkeys(("rand", "random_sample", "ranf"), "default_rng(seed).random(size)"),
+    **dict.fromkeys(("randn", "standard_gauss"), "default_rng(seed).standard_normal(size)"),
+    **dict.fromkeys(("randint", "random_integers"), "default_rng(seed).integers(low, high, size)"),
+    **dict.fromkeys(("seed", "RandomState", "manual_seed"), "default_rng(seed), and use that generator"),
+    **dict.fromkeys(("PCG64", "PCG64DXSM", "MT19937", "SFC64"), "Philox(seed), PCG32(seed), or Threefry4x32(seed)"),
+}
+
+if not _TYPE_CHECKING:  # for type checkers, every name would exist
+    __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np.random)
