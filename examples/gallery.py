@@ -145,6 +145,20 @@ def grey(picture: Image.Image) -> NDArray[np.float32]:
     return np.ascontiguousarray(np.asarray(picture.convert("L"), np.float32) / 255)
 
 
+def digits() -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """scikit-learn's 1,797 handwritten digits: 8 x 8 brightnesses from 0 to 1 in each row, and what they are.
+
+    FileNotFoundError if scikit-learn, which is not imported, is not installed.
+    """
+    spec = find_spec("sklearn")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError(
+            "scikit-learn, whose digits this example reads, is not installed: pip install scikit-learn"
+        )
+    numbers = np.loadtxt(Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz", np.float32, delimiter=",")
+    return np.ascontiguousarray(numbers[:, :64] / 16), numbers[:, 64].astype(np.int32)
+
+
 def planes(picture: Image.Image) -> NDArray[np.float32]:
     """The three channels, 0 to 1: (3, rows, columns)."""
     return np.ascontiguousarray(np.moveaxis(np.asarray(picture, np.float32) / 255, 2, 0))

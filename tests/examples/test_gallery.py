@@ -20,6 +20,8 @@ EXAMPLES = {
     "black_scholes": "--count 300",
     "cartoon": "--size 43 --shades 4",
     "conjugate_gradients": "--size 31",
+    "digits_components": "--count 150",
+    "digits_network": "--epochs 2 --hidden 12",
     "floyd_warshall": "--count 37",
     "gaussian_blur": "--size 61 --radius 5",
     "heat": "--size 37 --steps 20",
@@ -31,6 +33,7 @@ EXAMPLES = {
     "matrix_product": "--size 43",
     "monte_carlo": "--paths 301 --days 6 --blocks 2 --scheduler here",
     "n_body": "--count 150 --steps 4",
+    "page_rank": "--pages 500",
     "particle_grid": "--count 1500",
     "photo_folder": "--count 2 --size 43 --scheduler here",
     "reaction": "--size 37 --frames 3",
@@ -38,6 +41,7 @@ EXAMPLES = {
     "scan": "--count 1500",
     "sharpen": "--size 43",
     "sobol_options": "--paths 256 --repeats 8",
+    "sparse_plate": "--size 29",
     "spectral_wave": "--size 48 --frames 3",
     "spectrogram": "--seconds 1 --window 256 --hop 100",
     "stream_compaction": "--size 43",
@@ -72,6 +76,16 @@ def test_all_are_here() -> None:
     }  # fmt: skip
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"\(\.\./examples/(\w+)\.py\)", page)) == sorted(scripts - {"cluster", "gallery"})
+
+
+def test_digits_need_scikit_learn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gallery = importlib.import_module("gallery")
+    monkeypatch.setattr(gallery, "find_spec", lambda _: None)
+    for name in ("digits_components", "digits_network"):
+        assert importlib.import_module(name).main(["--output", str(tmp_path / "out.png")]) == 2
+        assert "scikit-learn, whose digits this example reads, is not installed" in capsys.readouterr().err
 
 
 @pytest.mark.accelerators("swiftshader", "llvmpipe", "nvidia")

@@ -153,8 +153,8 @@ def begin(
 
 
 # The two halves of its loop are written out on purpose: each names its buffer by a constant. On an H200 a product of
-# 4096 reaches 47 TFLOP/s, and 32 with one body and a buffer that a variable chooses. With conditions around the
-# halves in place of the breaks in the middle it reached 38.9, with these 43.9.
+# 4096 reaches 47 TFLOP/s, and 32 with one body and a buffer that a variable chooses. With conditions around the halves
+# in place of the breaks in the middle it reached 38.9, with these 43.9.
 @amp.kernel
 def block_product(
     t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, alpha, beta,
