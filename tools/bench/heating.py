@@ -10,13 +10,44 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from tools.bench.measure import ROOT, child_environment
 
-__all__ = ["heater"]
+__all__ = ["ahead", "heater"]
 
 #: An H200 is at its highest clock after a tenth of a second.
 _SECONDS = 0.2
+#: How long the work of :func:`ahead` keeps the device busy.
+_AHEAD = 0.03
+
+
+def ahead(view: Any) -> Callable[[], None]:
+    """A function that queues work for 30 ms on an accelerator_view. Launches that follow it without a wait find the
+    device at its highest clocks; a heater in another process leaves a pause, in which the clocks may fall again.
+    """
+    import vkamp as amp
+    from tools.bench.kernels import arithmetic
+
+    values = amp.array(amp.extent(1 << 22), amp.float32, accelerator_view=view)
+
+    def one() -> None:
+        amp.parallel_for_each(view, values.extent, arithmetic, values)
+
+    ended = time.perf_counter() + _SECONDS
+    while time.perf_counter() < ended:
+        one()
+        view.wait()
+    started = time.perf_counter()
+    one()
+    view.wait()
+    many = max(1, round(_AHEAD / (time.perf_counter() - started)))
+
+    def queue() -> None:
+        for _ in range(many):
+            one()
+
+    return queue
 
 
 @contextmanager

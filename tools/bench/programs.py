@@ -1,8 +1,8 @@
 """Programs with the same result in vkamp, numpy, PyTorch and the form that textbooks have, and their measurements.
 
-Each row of vkamp has its `speed_up` over numpy in the notes, over PyTorch where it is installed, and on CPU devices
-over the program of tiles that textbooks have (`tools/bench/textbook.py`); the device's own time for the call, and the
-host's for a call on few elements.
+Each row of vkamp has notes: on CPU devices its `speed_up` over numpy and over the program of tiles that textbooks have
+(`tools/bench/textbook.py`); on GPUs that over PyTorch where it is installed, and the device's times of both; and the
+host's time for a call on few elements, and for its replay.
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ import importlib
 import importlib.util
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import vkamp as amp
-from tools.bench.heating import heater
+from tools.bench.heating import ahead
 from tools.bench.measure import Measurement, Options, alternately, check
 
 #: Calls of one measurement on a GPU, so that waiting does not count.
 _CALLS = 10
 #: After so many seconds a row has no further runs.
 _SECONDS = 2.0
-_Heat = Callable[[], None] | None
+#: Calls of a burst, and bursts, by which the host's time is measured.
+_BURST, _BURSTS = 4, 25
+#: Programs of numpy that compute what is right at the same time.
+_THREADS = 8
 #: The name of the speed relative to each peer in the notes.
 _NAMES = {", numpy": "", ", PyTorch": "_over_torch", ", textbook": "_over_textbook"}
 
@@ -59,69 +63,150 @@ def measure_programs(
         accelerator = amp.accelerator(path)
         if accelerator.device_path == "reference":
             continue
+        if accelerator.is_emulated:
+            for program in programs(accelerator, None):
+                yield from _rows_of_cpu(group, program, accelerator, path, options.runs)
+            continue
         torch = None
         if "nvidia" in accelerator.description.lower() and importlib.util.find_spec("torch"):
             torch = importlib.import_module("torch")
-        with heater(path) as heat:
-            for program in programs(accelerator, torch):
-                yield from _rows(group, program, accelerator, path, torch, options.runs, heat)
+        heat = ahead(accelerator.default_view)
+        several = list(programs(accelerator, torch))
+        # numpy needs longer than the device by factors of hundreds: several programs at once, which are not timed.
+        with ThreadPoolExecutor(_THREADS) as pool:
+            expected = list(pool.map(lambda program: program.of_numpy(*program.data), several))
+        for program, right in zip(several, expected, strict=True):
+            yield from _rows_of_gpu(group, program, accelerator, path, torch, options.runs, heat, right)
 
 
-def _rows(
-    group: str, program: Program, accelerator: amp.accelerator, path: str, torch: Any, runs: int, heat: _Heat
+def _rows_of_cpu(
+    group: str, program: Program, accelerator: amp.accelerator, path: str, runs: int
 ) -> Iterator[Measurement]:
-    view, calls = accelerator.default_view, 1 if accelerator.is_emulated else _CALLS
+    view = accelerator.default_view
     data = [amp.array(raw, accelerator_view=view) for raw in program.data]
     started = time.perf_counter()
     expected = program.of_numpy(*program.data)
     of_numpy = time.perf_counter() - started
-    works = {"": _timed(program.ours, data, view.wait, calls, heat)}
+    works = {"": _timed(program.ours, data, view.wait)}
     if of_numpy < _SECONDS:
-        works[", numpy"] = _timed(program.of_numpy, program.data, None, 1)
-    if program.textbook is not None and accelerator.is_emulated:
-        works[", textbook"] = _timed(program.textbook, data, view.wait, calls)
-    for function in (program.ours, program.textbook if ", textbook" in works else None):
+        works[", numpy"] = _timed(program.of_numpy, program.data, None)
+    if program.textbook is not None:
+        works[", textbook"] = _timed(program.textbook, data, view.wait)
+    for function in (program.ours, program.textbook):
         if function is not None:
             found = np.asarray(function(*data))
             check(program.agrees(found, expected), f"{program.name} on {accelerator.description}")
-    if torch is not None and program.of_torch is not None:
-        tensors = [torch.from_numpy(raw).cuda() for raw in program.data]
-        works[", PyTorch"] = _timed(program.of_torch, tensors, torch.cuda.synchronize, calls, heat)
     times: dict[str, tuple[float, ...]] = {", numpy": (of_numpy,)}
     times |= dict(zip(works, alternately(runs, *works.values(), seconds=_SECONDS), strict=True))
+    yield from _measurements(group, program, path, times, _host_costs(program, view))
+
+
+def _rows_of_gpu(
+    group: str,
+    program: Program,
+    accelerator: amp.accelerator,
+    path: str,
+    torch: Any,
+    runs: int,
+    heat: Callable[[], None],
+    expected: Any,
+) -> Iterator[Measurement]:
+    view = accelerator.default_view
+    data = [amp.array(raw, accelerator_view=view) for raw in program.data]
+    found = np.asarray(program.ours(*data))
+    check(program.agrees(found, expected), f"{program.name} on {accelerator.description}")
+    del found
+
+    def hot() -> None:
+        heat()
+        view.wait()
+
+    works = {"": _timed(program.ours, data, view.wait, _CALLS, hot)}
+    device = {"device_us": _device_seconds(program.ours, data, heat)}
+    if torch is not None and program.of_torch is not None:
+        tensors = [torch.from_numpy(raw).cuda() for raw in program.data]
+        busy = _busy_torch(torch)
+
+        def hot_torch() -> None:
+            busy()
+            torch.cuda.synchronize()
+
+        works[", PyTorch"] = _timed(program.of_torch, tensors, torch.cuda.synchronize, _CALLS, hot_torch)
+        device["torch_device_us"] = _torch_seconds(torch, program.of_torch, tensors, busy)
+    times = dict(zip(works, alternately(runs, *works.values(), seconds=_SECONDS), strict=True))
+    notes = {name: round(seconds * 1e6, 1) for name, seconds in device.items()}
+    yield from _measurements(group, program, path, times, notes | _host_costs(program, view))
+
+
+def _measurements(
+    group: str, program: Program, path: str, times: dict[str, tuple[float, ...]], costs: dict[str, Any]
+) -> Iterator[Measurement]:
     # The least: other work on a shared machine only adds.
     own = min(times[""])
-    notes = {f"speed_up{_NAMES[peer]}": round(min(values) / own, 2) for peer, values in times.items() if peer} | _costs(
-        program, view, data, heat
-    )
+    notes = {f"speed_up{_NAMES[peer]}": round(min(values) / own, 2) for peer, values in times.items() if peer} | costs
     size = program.data[0].size
     for peer in ("", ", numpy", ", textbook", ", PyTorch"):
         if peer in times:
             yield Measurement(group, f"{program.name}, {size:,}{peer}", times[peer], path, notes={} if peer else notes)
 
 
-def _costs(program: Program, view: amp.accelerator_view, data: Any, heat: _Heat) -> dict[str, Any]:
-    """The device time of a call, and the host time of a call on few elements."""
-    device = []
-    for _ in range(3):
-        if heat is not None:
-            heat()
+def _device_seconds(function: Callable[..., Any], data: Any, heat: Callable[[], None]) -> float:
+    """The device's time for the launches of a call, which follow other work without a pause."""
+    found = []
+    for _ in range(4):
         with amp.profile() as profile:
-            kept = program.ours(*data)
-        device.append(sum(launch.seconds for launch in profile.launches))
+            heat()
+            kept = function(*data)
+        found.append(sum(launch.seconds for launch in profile.launches if launch.kernel != "arithmetic"))
         del kept
+    return min(found)
+
+
+def _busy_torch(torch: Any) -> Callable[[], None]:
+    """A function that queues products of matrices for some 30 ms."""
+    matrix = torch.rand(8192, 8192, device="cuda")
+
+    def queue() -> None:
+        product = matrix
+        for _ in range(2):
+            product = torch.mm(matrix, matrix)
+        del product
+
+    return queue
+
+
+def _torch_seconds(torch: Any, function: Callable[..., Any], tensors: Any, busy: Callable[[], None]) -> float:
+    """The device's time of a call by PyTorch, which follows other work without a pause."""
+    found = []
+    for _ in range(4):
+        busy()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        kept = function(*tensors)
+        end.record()
+        end.synchronize()
+        found.append(float(begin.elapsed_time(end)) / 1e3)
+        del kept
+    return min(found)
+
+
+def _host_costs(program: Program, view: amp.accelerator_view) -> dict[str, Any]:
+    """The host's time of a call on few elements, and of its replay."""
     small = [
         amp.array(np.resize(raw, (16, 16) if raw.ndim == 2 else 100), accelerator_view=view) for raw in program.data
     ]
     return {
-        "device_us": round(min(device) * 1e6, 1),
         "host_us": round(_host_seconds(view, program.ours, small) * 1e6, 1),
         "replay_us": round(_replay_seconds(view, program.ours, small) * 1e6, 1),
     }
 
 
 def _timed(
-    function: Callable[..., Any], data: Any, wait: Callable[[], Any] | None, calls: int, heat: _Heat = None
+    function: Callable[..., Any],
+    data: Any,
+    wait: Callable[[], Any] | None,
+    calls: int = 1,
+    heat: Callable[[], None] | None = None,
 ) -> Callable[[], float]:
     """The seconds of one of a few calls; before, the device's clocks go up."""
 
@@ -149,13 +234,18 @@ def _replay_seconds(view: amp.accelerator_view, function: Callable[..., Any], da
 
 
 def _host_seconds(view: amp.accelerator_view, function: Callable[..., Any], data: Any) -> float:
-    """The seconds until a call on few elements returns, which waits for nothing."""
+    """The seconds until a call on few elements returns, which waits for nothing: the least of some short bursts.
+
+    A longer burst would wait for the device, which runs a few submissions ahead of the host at most.
+    """
     for _ in range(5):
         function(*data)
+    found = []
+    for _ in range(_BURSTS):
+        view.wait()
+        started = time.perf_counter()
+        for _ in range(_BURST):
+            function(*data)
+        found.append((time.perf_counter() - started) / _BURST)
     view.wait()
-    started = time.perf_counter()
-    for _ in range(50):
-        function(*data)
-    seconds = (time.perf_counter() - started) / 50
-    view.wait()
-    return seconds
+    return min(found)
