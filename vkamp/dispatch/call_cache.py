@@ -192,6 +192,9 @@ class _Key:
             # A key that held a closure would hold its containers.
             self.parts += (value, value.function.__code__)
             return value.function.__closure__ is None
+        if kind is FunctionType and _is_its_code(value):
+            self.parts += (pipeline.CodeKey(value.__code__), id(value.__globals__))
+            return True
         members = getattr(kind, "_vkamp_members", None)
         if members is not None:
             self.parts.append(kind)
@@ -209,6 +212,12 @@ class _Key:
             else:
                 self.parts.append(repr(each))
         return True
+
+
+def _is_its_code(function: FunctionType) -> bool:
+    """Whether a function uses nothing but its code and its parameters, as many lambdas do."""
+    uses_names = function.__code__.co_names or function.__closure__ is not None
+    return not uses_names and function.__defaults__ is None and function.__kwdefaults__ is None
 
 
 def _is_same(known: _Call, containers: Sequence[Container]) -> bool:
