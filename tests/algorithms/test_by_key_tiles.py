@@ -100,6 +100,7 @@ def test_the_same_bits_in_every_run(accelerator_view):
     assert one == other
 
 
+@pytest.mark.spread(2)
 @pytest.mark.accelerators("llvmpipe", "swiftshader")
 @pytest.mark.parametrize("n", [1, 3, 6, 2047, 2050, 9001])
 def test_positions_of_extremes(accelerator_view, n):

@@ -8,7 +8,7 @@ from tests.library_views import name_of
 
 LISTS = [each for each in CASES if each.suite != "complex"]
 #: Each device runs one case of so many, beginning with another one.
-PART = {"reference": (16, 0), "llvmpipe": (24, 5), "swiftshader": (48, 11)}
+PART = {"reference": (32, 0), "llvmpipe": (48, 5), "swiftshader": (96, 11)}
 
 
 def test_against_numpy(accelerator_view):

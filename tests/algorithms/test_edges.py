@@ -36,6 +36,7 @@ def same(found, expected):
     np.testing.assert_array_equal(np.asarray(found), expected)
 
 
+@pytest.mark.sample("llvmpipe", "reference")
 def test_counted_inputs_do_not_wait(accelerator_view, raw, no_waiting):
     begin, end = no_waiting
     a = amp.array(raw, accelerator_view=accelerator_view)

@@ -23,6 +23,7 @@ def is_large(x):
     return x > 50
 
 
+@pytest.mark.spread(2)
 def test_sizes(accelerator_view, form, sizes):
     for n in sizes:
         raw = numbers(n)
@@ -31,6 +32,7 @@ def test_sizes(accelerator_view, form, sizes):
         assert alg.count_if(raw, is_large, accelerator_view=accelerator_view) == (raw > 50).sum(), n
 
 
+@pytest.mark.spread(2)
 def test_operators_that_do_not_commute(accelerator_view, form, sizes):
     for n in sizes:
         raw = affine(n)
@@ -41,6 +43,7 @@ def test_operators_that_do_not_commute(accelerator_view, form, sizes):
         assert found.item() == (factor, offset), n
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, np.float32])
 def test_types_of_sums(accelerator_view, form, dtype):
     raw = numbers(700, dtype)
@@ -50,6 +53,7 @@ def test_types_of_sums(accelerator_view, form, dtype):
     assert found == expected if raw.dtype.kind != "f" else np.isclose(found.item(), float(expected), rtol=1e-3)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
 def test_sums_beyond_32_bits(accelerator_view, form, dtype):
     raw = np.full(3001, np.iinfo(dtype).max, dtype)
@@ -58,6 +62,7 @@ def test_sums_beyond_32_bits(accelerator_view, form, dtype):
         assert alg.sum(-raw, accelerator_view=accelerator_view).item() == int((-raw).sum())
 
 
+@pytest.mark.spread(2)
 def test_inputs(accelerator_view, form):
     raw = numbers(60).reshape(6, 10)
     for each in (raw, raw[::2], raw[:, ::-3], raw.T, raw.reshape(3, 2, 10)[:, ::-1, ::2]):
@@ -76,6 +81,7 @@ def test_inputs(accelerator_view, form):
     assert both == (flat**2).sum()
 
 
+@pytest.mark.spread(2)
 def test_operators_that_return_an_operand(accelerator_view, form, sizes):
     """The largest key with its value: what is returned is a value, not the element itself."""
     for n in sizes:
@@ -99,6 +105,7 @@ def test_operators_that_return_an_operand(accelerator_view, form, sizes):
     np.testing.assert_array_equal(np.asarray(found), raw[::100])
 
 
+@pytest.mark.spread(2)
 def test_nan(accelerator_view, form):
     raw = np.arange(600, dtype=np.float32)
     raw[417] = np.nan
@@ -108,6 +115,7 @@ def test_nan(accelerator_view, form):
     assert alg.reduce(raw, functional.fmin, accelerator_view=accelerator_view) == 0
 
 
+@pytest.mark.spread(2)
 def test_init(accelerator_view, form):
     raw = numbers(700)
     assert alg.reduce(raw, init=1000, accelerator_view=accelerator_view) == 1000 + raw.sum()
@@ -144,6 +152,7 @@ def test_wrong_arguments():
 SHAPES = [(7,), (5, 9), (3, 4, 5), (1, 6), (6, 1), (700, 3), (3, 700)]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_along_an_axis(accelerator_view, form, shape):
     raw = numbers(int(np.prod(shape))).reshape(shape)

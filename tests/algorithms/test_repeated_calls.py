@@ -248,6 +248,7 @@ def test_random_orders_differ(accelerator_view, numbers):
 # -- memory --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample("llvmpipe")
 @pytest.mark.accelerators("llvmpipe", "swiftshader")
 def test_containers_that_go_take_their_calls_along(accelerator_view):
     for k in range(CALLS):

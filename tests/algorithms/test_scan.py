@@ -11,6 +11,7 @@ from vkamp import algorithms as alg
 from vkamp.algorithms import functional
 
 
+@pytest.mark.spread(2)
 def test_sizes(accelerator_view, form, sizes):
     for n in sizes:
         raw = numbers(n)
@@ -28,6 +29,7 @@ def test_sizes(accelerator_view, form, sizes):
         np.testing.assert_array_equal(scan(functional.max, inclusive=False), lowest)
 
 
+@pytest.mark.spread(2)
 def test_operators_that_do_not_commute(accelerator_view, form, sizes):
     for n in sizes:
         raw = affine(n)
@@ -38,6 +40,7 @@ def test_operators_that_do_not_commute(accelerator_view, form, sizes):
             assert found[at].item() == (factor, offset), (n, at)
 
 
+@pytest.mark.spread(2)
 def test_out(accelerator_view, form):
     raw = numbers(5000)
     array = amp.array(raw, accelerator_view=accelerator_view)

@@ -11,6 +11,7 @@ from vkamp import algorithms as alg
 from vkamp.algorithms import functional
 
 
+@pytest.mark.spread(2)
 def test_floats(accelerator_view, form):
     raw = numbers(700).astype(np.float32) / 8
     for function, of_numpy in ((alg.mean, np.mean), (alg.var, np.var)):

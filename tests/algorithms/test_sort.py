@@ -18,6 +18,7 @@ def many(accelerator_view):
     return 130 if accelerator_view.accelerator.device_path == "reference" else 2311
 
 
+@pytest.mark.spread(3)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_types(accelerator_view, dtype, many):
     for n in (2, many):
@@ -30,6 +31,7 @@ def test_types(accelerator_view, dtype, many):
         np.testing.assert_array_equal(np.asarray(found), descending_order(raw))
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("size", ["two", "many"])
 def test_comparisons_and_keys(accelerator_view, size, many):
     n = 2 if size == "two" else many

@@ -20,11 +20,13 @@ from vkamp.algorithms import lazy
 #: Classes, modules, and what the tests of `stl` cover.
 OTHERS = {"counted", "deterministic", "device_scalar", "functional", "lazy", "stl", "trim"}
 PARTS = 8
-#: Each row runs on one of these, if it is a driver, and in one form there; on any other accelerator in its form.  The
-#: reference accelerator, which finds races and indices that are out of bounds, runs all rows.
-ROTATION = ("llvmpipe", "reference", "llvmpipe", "swiftshader")
+#: The first row of each function runs on one of these drivers, in one form.  The reference accelerator, which finds
+#: races and indices that are out of bounds, runs all rows.  Other accelerators run all rows in their form.
+ROTATION = (("llvmpipe", "tiles"), ("swiftshader", "runs"), ("llvmpipe", "runs"), ("swiftshader", "runs"))
+#: The suite's accelerators.
+USUAL = ("reference", "llvmpipe", "swiftshader")
 #: In check mode lavapipe runs one row of so many.
-CHECKED = 64
+CHECKED = 100
 
 
 def test_every_function_has_a_row():
@@ -36,12 +38,17 @@ def test_every_function_has_a_row():
 @pytest.mark.parametrize("part", range(PARTS))
 def test_against_numpy(accelerator_view, part):
     name = name_of(accelerator_view)
+    functions = list(dict.fromkeys(row.name for row in ROWS))
     for number, row in enumerate(ROWS):
-        cycle = number // len(ROTATION)
-        is_own = name not in ROTATION or name in ("reference", ROTATION[number % len(ROTATION)])
-        if cycle % PARTS == part and is_own:
-            with form_of(name, cycle):
-                for a in inputs(row, cycle, small=name == "reference"):
+        function = functions.index(row.name)
+        driver, form = ROTATION[function % len(ROTATION)]
+        if name == "reference":
+            form = "runs"
+        elif name in USUAL and (name != driver or ROWS[number - 1].name == row.name):
+            continue
+        if number % PARTS == part:
+            with forced(form) if name in USUAL else contextlib.nullcontext():
+                for a in inputs(row, number, small=name == "reference"):
                     compare(row, a, {"accelerator_view": accelerator_view})
 
 
@@ -52,10 +59,3 @@ def test_check_mode_finds_nothing(monkeypatch):
     for row in ROWS[::CHECKED]:
         for a in checked_inputs(row):
             compare(row, a, {"accelerator_view": view})
-
-
-def form_of(name, cycle):
-    """Every other row runs in tiles on lavapipe; SwiftShader is slow with threads and barriers."""
-    if name not in ROTATION:
-        return contextlib.nullcontext()
-    return forced("tiles" if name == "llvmpipe" and cycle % 2 == 0 else "runs")

@@ -60,6 +60,7 @@ def test_subgroups_of_any_size(lanes):
         check(amp.accelerator("reference").default_view, (1, 333), 16)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("percent", [10, 50, 100])
 def test_totals_that_are_never_published(accelerator_view, monkeypatch, percent):
     """Tiles behind compute them; a tile that waited for ever would hang the test."""

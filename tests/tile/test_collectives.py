@@ -31,6 +31,7 @@ def scanned(t_idx, values, inclusive, exclusive, totals, start, valid, *, op: am
 SIZES = [(1,), (2,), (7,), (32,), (45,), (64,), (100,), (3, 5), (2, 3, 7)]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_reduce(accelerator_view, size):
     threads = int(np.prod(size))
@@ -50,6 +51,7 @@ def _tiles(raw, size):
         yield raw[tuple(slice(k * n, (k + 1) * n) for k, n in zip(at, size, strict=True))]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("threads", [1, 3, 16, 45, 64])
 def test_scans_of_structs(accelerator_view, threads):
     raw = affine(3 * threads)

@@ -248,6 +248,7 @@ def sizes_of(view):
     return [((1,), 0), ((2, 3), 3)] if view.accelerator.device_path == "reference" else [((45,), 0), ((3, 5), 3)]
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_rows(accelerator_view, name):
     for row in ROWS[name]:
