@@ -200,13 +200,19 @@ class _FunctionVerifier:
 
     def expect(self, condition: bool, node: ir.Node | ir.Variable, message: str) -> None:
         if not condition:
-            _fail(node.span, f"in {self.function.name}: {node}: {message}")
+            self.fail(node, message)
+
+    def fail(self, node: ir.Node | ir.Variable, message: str) -> NoReturn:
+        """What is checked often calls this, so that messages are made for failures alone."""
+        _fail(node.span, f"in {self.function.name}: {node}: {message}")
 
     def of_level(self, node: ir.Node) -> None:
-        self.expect(self.is_lowered or node.LEVEL == "source", node, f"belongs to the level {node.LEVEL}")
+        if not self.is_lowered and node.LEVEL != "source":
+            self.fail(node, f"belongs to the level {node.LEVEL}")
 
     def same(self, node: ir.Node, found: Type, wanted: Type) -> None:
-        self.expect(found == wanted, node, f"the type is {found}, not {wanted}")
+        if found is not wanted and found != wanted:
+            self.fail(node, f"the type is {found}, not {wanted}")
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -413,11 +419,13 @@ class _FunctionVerifier:
     def variable(self, variable: ir.Variable, node: ir.Node) -> None:
         """It is declared in this function, or is tile_static memory or a thread variable of the kernel."""
         if variable.storage in ("tile_static", "thread"):
-            self.expect(variable.name not in self.own, node, f"{variable.name} is two things here")
+            if variable.name in self.own:
+                self.fail(node, f"{variable.name} is two things here")
             declared = self.shared.get(variable.name)
         else:
             declared = self.own.get(variable.name)
-        self.expect(declared == variable, node, f"{variable} is not declared")
+        if declared is not variable and declared != variable:
+            self.fail(node, f"{variable} is not declared")
 
     def place(self, place: ir.Place) -> None:
         if type(place) not in PLACES:
@@ -492,10 +500,12 @@ class _FunctionVerifier:
         self.indices(place, place.extent, len(place.indices))
 
     def indices(self, place: ir.Place, indices: tuple[ir.Expr, ...], rank: int) -> None:
-        self.expect(len(indices) == rank, place, f"{len(indices)} indices, not {rank}")
+        if len(indices) != rank:
+            self.fail(place, f"{len(indices)} indices, not {rank}")
         for index in indices:
             self.expr(index)
-            self.expect(index.type in (INT32, UINT32), place, f"an index of type {index.type}")
+            if index.type not in (INT32, UINT32):
+                self.fail(place, f"an index of type {index.type}")
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -529,7 +539,8 @@ class _FunctionVerifier:
             fits = type(value) is int and low <= value <= high
         else:
             fits = isinstance(kind, Scalar) and type(value) is float
-        self.expect(fits, expr, f"no literal of {kind}")
+        if not fits:
+            self.fail(expr, f"no literal of {kind}")
 
     def _scalar_value(self, expr: ir.ScalarValue) -> None:
         scalar = self.scalars.get(expr.name)
@@ -575,7 +586,8 @@ class _FunctionVerifier:
             allowed = left == right and expr.op in (_FLOAT_VECTOR if element.kind == "float" else _INTEGER_VECTOR)
         else:
             allowed = self._on_scalars(expr.op, left, right)
-        self.expect(allowed, expr, f"not on {left} and {right}")
+        if not allowed:
+            self.fail(expr, f"not on {left} and {right}")
         self.same(expr, expr.type, left)
 
     @staticmethod
@@ -596,7 +608,8 @@ class _FunctionVerifier:
         ordered = expr.op in ("lt", "le", "gt", "ge")
         known = ordered or expr.op in ("eq", "ne")
         allowed = known and left == right and not (ordered and (left == BOOL or isinstance(left, Vector)))
-        self.expect(allowed, expr, f"not on {left} and {right}")
+        if not allowed:
+            self.fail(expr, f"not on {left} and {right}")
         self.same(expr, expr.type, BOOL)
 
     def _logical(self, expr: ir.Logical) -> None:
