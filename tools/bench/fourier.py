@@ -50,7 +50,7 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
         f"fft2 of {side} x {side}", (numbers(side, side),), fft.fft2, np.fft.fft2, lambda a: torch.fft.fft2(a),
         agrees=_agrees,
     )  # fmt: skip
-    side = 512 // int(round(scale ** (1 / 3)))
+    side = 512 // round(scale ** (1 / 3))
     yield Program(
         f"fftn of {side} x {side} x {side}", (numbers(side, side, side),), fft.fftn, np.fft.fftn,
         lambda a: torch.fft.fftn(a), agrees=_agrees,
