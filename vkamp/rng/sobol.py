@@ -86,7 +86,7 @@ def _same(x):
 
 
 @amp.kernel
-def _store_points(idx, table, seeds, first, finished, out, scrambled: amp.constant):
+def _store_points(idx, table, seeds, first, finished, out, *, scrambled: amp.constant):
     dimension = idx[1]
     seed = seeds[dimension]
     row = idx[0] * _RUN
