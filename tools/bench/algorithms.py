@@ -87,6 +87,10 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
         "histogram of 256 values", (floats,), lambda a: alg.histogram(a, 256, (0.0, 1.0))[0],
         lambda a: np.histogram(a, 256, (0.0, 1.0))[0], lambda a: torch.histc(a, 256, 0.0, 1.0), agrees=_nearly_counts,
     )  # fmt: skip
+    yield Program(
+        "count of each byte", (random.integers(0, 256, count, dtype=np.uint8),), lambda a: alg.bincount(a, bins=256),
+        lambda a: np.bincount(a, minlength=256), lambda a: torch.bincount(a, minlength=256),
+    )  # fmt: skip
     yield Program("argmax", (floats,), alg.argmax, np.argmax, lambda a: torch.argmax(a))
     yield Program(
         "sort of int32", (keys,), alg.sort, lambda a: np.sort(a, kind="stable"), lambda a: torch.sort(a, stable=True)

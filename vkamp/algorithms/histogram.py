@@ -1,14 +1,14 @@
 """Counting: ``histogram``, ``histogram_range``, ``bincount``, ``digitize``, with numpy's answers.
 
-Runs: each run of elements counts in its row, and the rows are added.  Tiles: each tile counts in ``tile_static`` memory
-and adds its counts to the result (CUB: ``DeviceHistogram``); too many bins for that are counted in the result.
+Runs: each run of elements counts in its row, and the rows are added.  Tiles count in ``tile_static`` memory
+(``histogram_tiles``); too many bins for that are counted in the result.
 Weights are sorted by bin and added in their order, so that sums have the same bits in every run.
 
 Edges are compared exactly: those of float64 are rounded up to the elements' type, which changes no comparison.
 """
 
 # Kernels have untyped parameters.
-# mypy: disable-error-code="no-untyped-def, call-overload"
+# mypy: disable-error-code="no-untyped-def,call-overload,arg-type,operator"
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms import _choose, functional, histogram_tiles, lazy
 from vkamp.algorithms._arguments import computed_type, element, output, place
 from vkamp.algorithms._loops import without_loops
 from vkamp.algorithms._operators import sorts_before
@@ -29,11 +29,10 @@ from vkamp.algorithms.sort import order_of
 from vkamp.algorithms.statistics import minmax
 from vkamp.algorithms.transform import store
 
-TILE = 256
-#: Elements of a thread of a tile.
-_ITEMS = 16
-#: Bins that fit in a tile's memory; more rows than this many counters are not made for runs.
-_IN_TILE, _IN_ROWS = 4096, 1 << 20
+#: More rows than this many counters are not made for runs.
+_IN_ROWS = 1 << 20
+#: Of equal bins, the number of an element's bin is computed with an error of less than two, if there are not too many.
+_MOST_EVEN = 1 << 16
 
 
 @amp.kernel
@@ -46,25 +45,6 @@ def count_runs(t_idx, bins_of, rows, n, length, bins):
             b = bins_of.value(i)
             if b >= 0 and b < bins:
                 rows[run * bins + b] += 1
-
-
-@amp.kernel
-def count_tiles(t_idx, bins_of, counts, n, *, bins: amp.constant):
-    """Counts the bins of one block in the tile's memory, and adds them to the counts."""
-    own = amp.tile_static(bins, amp.int32)
-    rank = t_idx.local[0]
-    for b in range(rank, bins, TILE):
-        own[b] = 0
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    begin = t_idx.tile[0] * (TILE * _ITEMS)
-    for i in range(begin + rank, min(begin + TILE * _ITEMS, n), TILE):
-        b = bins_of.value(i)
-        if b >= 0 and b < bins:
-            amp.atomic_fetch_add(own[b], 1)
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    for b in range(rank, bins, TILE):
-        if own[b] > 0:
-            amp.atomic_fetch_add(counts[b], own[b])
 
 
 @amp.kernel
@@ -89,9 +69,8 @@ def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> N
         reduce_lines_into(view, lazy.Elements(rows), lines, counts, functional.plus)
         return
     store(view, lazy.constant(0, bins), counts)
-    if _choose.form_of(view) == "tiles" and bins <= _IN_TILE:
-        domain = amp.extent(-(-n // (TILE * _ITEMS)) * TILE).tile(TILE)
-        amp.parallel_for_each(view, domain, count_tiles, bins_of, counts, n, bins=bins)
+    if _choose.form_of(view) == "tiles" and bins <= histogram_tiles.MOST:
+        histogram_tiles.add_counts(view, bins_of, counts)
     else:
         amp.parallel_for_each(view, bins_of.extent, count_all, bins_of, counts, bins)
 
@@ -160,7 +139,7 @@ class Edges:
 
 
 class _Bin:
-    """Of ``lazy.At``: the number of the bin between two edges; the last bin has both; -1 outside."""
+    """The number of an element's bin between two edges; the last bin has both; -1 outside."""
 
     __slots__ = ("below", "bins", "edges", "last", "size")
 
@@ -168,21 +147,56 @@ class _Bin:
         self.edges, self.size, self.below, self.last, self.bins = edges.values, edges.size, edges.below, last, bins
 
     @amp.func
-    def __call__(self, values: Any, i: Any) -> Any:
-        x = values.value(i).copy()
+    def __call__(self, x: Any) -> Any:
         if not (x <= self.last):
             return -1
         return min(self.below + upper_bound(self.edges, x, 0, self.size, functional.less), self.bins) - 1
 
 
-def _binned(source: lazy.Lazy, edges: Any) -> lazy.Lazy:
-    """The bins of a source's elements, by edges on the host."""
+class _EvenBin:
+    """As ``_Bin``, of equal bins: computes a number, which is off by few, and compares the edges around it."""
+
+    __slots__ = ("below", "bins", "edges", "half", "last", "scale", "size")
+
+    def __init__(self, edges: Edges, last: Any, bins: int, low: float, scale: float) -> None:
+        self.edges, self.size, self.below, self.last, self.bins = edges.values, edges.size, edges.below, last, bins
+        # Halves, because a difference of large numbers could be infinite.
+        self.half, self.scale = np.float32(low / 2), np.float32(2 * scale)
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        if not (x <= self.last):
+            return -1
+        near = (amp.float32(x) * amp.float32(0.5) - self.half) * self.scale
+        at = amp.int32(min(max(near, amp.float32(-1.0)), amp.float32(self.bins))) + 1 - self.below
+        at = min(max(at, 0), self.size)
+        while at < self.size and self.edges.value(min(at, self.size - 1)) <= x:
+            at += 1
+        while at > 0 and x < self.edges.value(max(at - 1, 0)):
+            at -= 1
+        return min(self.below + at, self.bins) - 1
+
+
+def _scale_of(edges: Any) -> float | None:
+    """Equal bins in a distance of 1; None where rounding would lead to distant bins."""
+    bins, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
+    if bins > _MOST_EVEN:
+        return None
+    scale = bins / max(high - low, 1e-300)
+    is_exact = max(abs(low), abs(high)) * scale < 1 << 22 and scale < 1e30
+    return scale if is_exact else None
+
+
+def _binned(source: lazy.Lazy, edges: Any, *, even: bool = False) -> lazy.Lazy:
+    """The bins of a source's elements, by edges on the host, of which neighbours have an ``even`` distance."""
     dtype, kind = dtype_of(source), computed_type(source)
     last = Edges(edges[-1], dtype, up=False)
     if last.below:
         return lazy.constant(-1, source.extent)
     largest = np.iinfo(kind).max if last.size == 0 else last.values.values.get_ref(0)[()]  # type: ignore[attr-defined]
-    return lazy.At(_Bin(Edges(edges, dtype, up=True), kind.type(largest), len(edges) - 1), source)
+    given = Edges(edges, dtype, up=True), kind.type(largest), len(edges) - 1
+    scale = _scale_of(edges) if even else None
+    return lazy.map(_Bin(*given) if scale is None else _EvenBin(*given, float(edges[0]), scale), source)
 
 
 def histogram(
@@ -205,14 +219,16 @@ def histogram(
     view = place(accelerator_view, source, weights, out)
     if range is None:
         least, largest = minmax(source, accelerator_view=view)
-        range = least.item(), largest.item()
+        # In their type, in which numpy computes the edges.
+        kind = dtype_of(source).type
+        range = kind(least.item()), kind(largest.item())
     low, high = range
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(f"range ({low}, {high}) of a histogram is not finite")
     if low > high:
         raise ValueError(f"range ({low}, {high}): the first number is larger than the second")
     edges = np.histogram_bin_edges(np.zeros(0, dtype_of(source)), bins, (low, high))
-    return _totals(view, _binned(source, edges), weights, bins, out), edges
+    return _totals(view, _binned(source, edges, even=True), weights, bins, out), edges
 
 
 def histogram_range(
@@ -260,7 +276,7 @@ def bincount(
                 f"bincount takes no negative numbers, such as {least.item()}: give bins= to leave them out"
             )
         bins = max(largest.item() + 1, minlength)
-    return _totals(view, lazy.map(_int32, source), weights, bins, out)
+    return _totals(view, lazy.map(_int32, histogram_tiles.in_words(source)), weights, bins, out)
 
 
 @amp.func

@@ -111,6 +111,11 @@ def quads_of(row: Any) -> Any:
         return None
 
 
+def has_quads(source: Lazy) -> bool:
+    """Whether a source loads four elements at a time."""
+    return isinstance(source, _InQuads)
+
+
 class _InQuads(Elements):
     """The elements of a container without gaps, which are loaded four at a time."""
 

@@ -1,7 +1,8 @@
 """Binary searches on GPUs: a tile searches among the first levels in ``tile_static`` memory.
 
-Among many elements it then searches a sample, the last one of each line of the caches: the lines that the middle steps
-of a search load would otherwise be used for one element each.
+Among many elements it then descends a tree, in whose levels each element is the last one of eight of the level below:
+a step loads eight neighbours at once, which are in one sector of the caches, where a binary search would load three
+elements one after the other (B. Schlegel, R. Gemulla and W. Lehner, *k-Ary Search on Modern Processors*, 2009).
 """
 
 # Kernels have untyped parameters.
@@ -19,8 +20,8 @@ from vkamp.algorithms._arguments import element
 
 #: Threads of a tile, values that each of them searches for, and bytes of elements in ``tile_static`` memory.
 TILE, ROUNDS, STAGE = 256, 16, 4096
-#: Elements of a line of a cache, and how many elements are so many that a sample of one for each line pays.
-LINE, MANY = 32, 1 << 20
+#: Elements of a group of the tree, and how many elements are so many that a tree pays.
+GROUP, MANY = 8, 1 << 20
 
 
 @amp.func
@@ -44,26 +45,49 @@ def _in_part(ordered: Any, n: Any, x: Any, first: Any, length: Any, less: Any, *
 
 
 @amp.kernel
-def _last_of_lines(idx, ordered, sample, line):
-    sample[idx] = ordered.value(idx[0] * line + line - 1)
+def _fill_level(idx, ordered, level, distance):
+    """The last one of every ``distance`` elements of the level below."""
+    level[idx] = ordered.value((idx[0] + 1) * distance - 1)
+
+
+@amp.func
+def _in_group(level: Any, group: Any, x: Any, less: Any, *, right: amp.constant) -> Any:
+    """How many of eight elements are before the place of ``x``."""
+    many = 0
+    for k in amp.static_range(2):
+        a, b, c, d = level.four(2 * group + k)
+        many += 1 if _is_before(a, x, less, right=right) else 0
+        many += 1 if _is_before(b, x, less, right=right) else 0
+        many += 1 if _is_before(c, x, less, right=right) else 0
+        many += 1 if _is_before(d, x, less, right=right) else 0
+    return many
+
+
+@amp.func
+def _descend(level: Any, n: Any, at: Any, x: Any, less: Any, *, right: amp.constant) -> Any:
+    """The place of ``x`` in a level, given the group that it is in, which may not be whole."""
+    if (at + 1) * GROUP <= n:
+        return at * GROUP + _in_group(level, at, x, less, right=right)
+    return _in_part(level, n, x, at * GROUP, GROUP, less, right=right)
 
 
 @amp.kernel
 def search_tiles(
-    t_idx, ordered, sample, queries, out, n, m, step, less, *,
-    right: amp.constant, rounds: amp.constant, pivots: amp.constant, line: amp.constant,
+    t_idx, ordered, first, second, third, queries, out, n, m, step, less, *,
+    right: amp.constant, rounds: amp.constant, pivots: amp.constant, levels: amp.constant,
 ):  # fmt: skip
     """The places of a tile's queries, of which there are ``m``, among ``n`` elements.
 
-    ``sample`` has the last one of every ``line`` elements, and the tile stages every ``step``-th of these.
+    ``first``, ``second`` and ``third`` are the levels of a tree over the elements, of which there are ``levels``; the
+    tile stages every ``step``-th element of the last one.
     """
     rank = t_idx.local[0]
     threads = t_idx.tile_dim0
     stage = amp.tile_static(pivots, type(ordered.value(0)))
-    sampled = n // line
+    sampled = n // GROUP**levels
     staged = sampled // step
     for p in range(rank, staged, threads):
-        stage[p] = sample.value((p + 1) * step - 1)
+        stage[p] = (third if levels == 3 else ordered).value((p + 1) * step - 1)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     begin = t_idx.tile[0] * (threads * rounds) + rank
     for i in range(begin, min(begin + threads * rounds, m), threads):
@@ -76,9 +100,11 @@ def search_tiles(
             size -= half
         if size == 1:
             at += 1 if _is_before(stage[at], x, less, right=right) else 0
-        at = _in_part(sample, sampled, x, at * step, step, less, right=right)
-        if line > 1:
-            at = _in_part(ordered, n, x, at * line, line, less, right=right)
+        at = _in_part(third if levels == 3 else ordered, sampled, x, at * step, step, less, right=right)
+        if levels == 3:
+            at = _descend(second, n // GROUP**2, at, x, less, right=right)
+            at = _descend(first, n // GROUP, at, x, less, right=right)
+            at = _descend(ordered, n, at, x, less, right=right)
         out[i] = at
 
 
@@ -93,15 +119,18 @@ def search_into(
     """Stores the place of each query among the ordered elements."""
     n, m = ordered.extent[0], queries.extent[0]
     dtype = lazy.computed_type(ordered)
-    pivots, line, sample = STAGE // max(dtype.itemsize, 4), 1, ordered
-    if n >= MANY and m >= n // LINE and isinstance(ordered, lazy.Elements):
-        line = LINE
-        lasts = amp.array(amp.extent(n // line), element(dtype), accelerator_view=view)
-        amp.parallel_for_each(view, lasts.extent, _last_of_lines, ordered, lasts, line)
-        sample = lazy.Elements(lasts)
-    step = max(-(-(n // line) // pivots), 1)
+    pivots, levels, tree = STAGE // max(dtype.itemsize, 4), 0, [ordered]
+    flat = ordered.flat()
+    if n >= MANY and m >= n // (4 * GROUP) and lazy.has_quads(flat):
+        levels, tree = 3, [flat]
+        for k in range(1, 4):
+            level = amp.array(amp.extent(n // GROUP**k), element(dtype), accelerator_view=view)
+            amp.parallel_for_each(view, level.extent, _fill_level, tree[-1], level, GROUP)
+            tree.append(lazy.Elements(level).flat())
+    step = max(-(-(n // GROUP**levels) // pivots), 1)
     tiles = -(-m // (TILE * ROUNDS))
     amp.parallel_for_each(
-        view, amp.extent(tiles * TILE).tile(TILE), search_tiles, ordered, sample, queries, out, n, m, step, less,
-        right=right, rounds=ROUNDS, pivots=pivots, line=line,
+        view, amp.extent(tiles * TILE).tile(TILE), search_tiles,
+        tree[0], *(tree[min(k, levels)] for k in (1, 2, 3)), queries, out, n, m, step, less,
+        right=right, rounds=ROUNDS, pivots=pivots, levels=levels,
     )  # fmt: skip

@@ -1,0 +1,109 @@
+"""Counting on GPUs: tiles count in ``tile_static`` memory and add their counts to the result (CUB's method).
+
+A tile has several counters for each bin, beside each other: neighbouring threads count in different ones, which are in
+different banks of the memory, so that neither equal elements nor those of different bins wait for each other
+(V. Podlozhnyuk, *Histogram Calculation in CUDA*, 2007).
+"""
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def, call-overload"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import vkamp as amp
+from vkamp.algorithms import _choose, lazy
+
+#: Threads of a tile, steps of four elements that each loads together, and tiles at most.
+TILE, QUADS, _TILES = 512, 4, 2112
+#: Counters of a tile, and those of one bin at most.
+COUNTERS, _COPIES = 8192, 16
+#: More bins do not fit in a tile's memory.
+MOST = 4096
+
+
+class Bytes(lazy.Elements):
+    """The elements of a container of uint8 without gaps, which are loaded four at a time."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, values: Any, words: Any) -> None:
+        super().__init__(values)
+        self.words = words
+
+    def containers(self) -> list[Any]:
+        return [self.values]
+
+    def row(self) -> lazy.Lazy:
+        return self
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The elements ``4 * k`` to ``4 * k + 3``."""
+        word = self.words[k]
+        return amp.int32(word & 255), amp.int32(word >> 8 & 255), amp.int32(word >> 16 & 255), amp.int32(word >> 24)
+
+
+def in_words(source: lazy.Lazy) -> lazy.Lazy:
+    """The same elements; bytes are loaded four at a time where they have no gaps."""
+    if not isinstance(source, lazy.Elements) or source.values.dtype != np.uint8 or source.extent[0] % 4:
+        return source
+    try:
+        return Bytes(source.values, source.values.reinterpret_as(amp.uint32))
+    except amp.AmpError:
+        return source
+
+
+@amp.kernel
+def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies: amp.constant, quads: amp.constant):
+    """Counts the bins of one block of ``length`` elements, and adds them to the counts; others count nowhere."""
+    own = amp.tile_static(bins * copies, amp.int32)
+    rank = t_idx.local[0]
+    threads = t_idx.tile_dim0
+    for at in range(rank, bins * copies, threads):
+        own[at] = 0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    begin = t_idx.tile[0] * length
+    end = min(begin + length, n)
+    copy = rank & (copies - 1)
+    found = amp.private(4 * quads, amp.int32)
+    for first in range(begin // 4 + rank, end // 4, threads * quads):
+        # All loads first: atomics would keep each from starting before the last one has finished.
+        for k in amp.static_range(quads):
+            at = min(first + k * threads, end // 4 - 1)
+            found[4 * k], found[4 * k + 1], found[4 * k + 2], found[4 * k + 3] = bins_of.four(at)
+        for k in amp.static_range(quads):
+            if first + k * threads < end // 4:
+                for j in amp.static_range(4):
+                    b = found[4 * k + j]
+                    if b >= 0 and b < bins:
+                        amp.atomic_fetch_add(own[b * copies + copy], 1)
+    last = end // 4 * 4 + rank
+    if last < end:
+        b = bins_of.value(last)
+        if b >= 0 and b < bins:
+            amp.atomic_fetch_add(own[b * copies + copy], 1)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for b in range(rank, bins, threads):
+        total = 0
+        for k in range(copies):
+            # Each thread begins in another bank.
+            total += own[b * copies + (k + b & copies - 1)]
+        if total > 0:
+            amp.atomic_fetch_add(counts[b], total)
+
+
+def add_counts(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> None:
+    """Adds how often each number from 0 is among a source's int32 numbers."""
+    n, bins = bins_of.extent[0], counts.extent[0]
+    limits = view.accelerator.limits
+    threads = TILE if limits is None else min(TILE, limits.tile_threads)
+    copies = max(min(_COPIES, 1 << (COUNTERS // bins).bit_length() - 1 if bins <= COUNTERS else 1), 1)
+    split = _choose.blocks(n, threads * QUADS * 4, _TILES)
+    amp.parallel_for_each(
+        view, amp.extent(split.pieces * threads).tile(threads), count_tiles, bins_of, counts, n, split.length,
+        bins=bins, copies=copies, quads=QUADS,
+    )  # fmt: skip
