@@ -114,6 +114,9 @@ INTERRUPTED = """
 
     runner = runner_on({expression}, {name!r})
     a, b = runner.buffer([1, 2, 3]), runner.buffer([4, 5, 6])
+    for _ in range({before}):
+        runner.launch("long", [a], [1, 1], groups=({tiles}, 1, 1))
+        runner.read(a)
     runner.launch("add", [b], [1])
     runner.launch("long", [a], [{outer}, 50_000], groups=({tiles}, 1, 1))
     print("started", flush=True)
@@ -128,14 +131,15 @@ INTERRUPTED = """
 
 
 @pytest.mark.parametrize(
-    ("name", "outer", "tiles"),
+    ("name", "outer", "tiles", "before"),
     [
-        pytest.param("swiftshader", 100, 1, marks=pytest.mark.accelerators("swiftshader")),
-        pytest.param("llvmpipe", 1, 1000, marks=pytest.mark.accelerators("llvmpipe")),
+        pytest.param("swiftshader", 100, 1, 0, marks=pytest.mark.accelerators("swiftshader")),
+        pytest.param("swiftshader", 100, 1, 4, marks=pytest.mark.accelerators("swiftshader"), id="after short runs"),
+        pytest.param("llvmpipe", 1, 1000, 0, marks=pytest.mark.accelerators("llvmpipe")),
     ],
 )
-def test_ctrl_c_during_a_long_kernel(name, outer, tiles, expression, tmp_path):
-    settings = {"name": name, "outer": outer, "tiles": tiles, "expression": expression}
+def test_ctrl_c_during_a_long_kernel(name, outer, tiles, before, expression, tmp_path):
+    settings = {"name": name, "outer": outer, "tiles": tiles, "before": before, "expression": expression}
     text = textwrap.dedent(INTERRUPTED.format(**settings))
     path = tmp_path / "interrupted.py"
     path.write_text(f"import sys\nsys.path.insert(0, {str(HERE)!r})\n{text}", encoding="utf-8")

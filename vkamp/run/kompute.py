@@ -49,6 +49,8 @@ _LATELY = 0.1
 #: Seconds that a program may lose to Kompute's waiting on a GPU before it gets a warning.
 _MUCH = 1.0
 _WORD = np.dtype(np.uint32)
+#: A push constant this many times as large as in any earlier run, and as this value, may make a run longer.
+_GROWTH, _SMALL = 8, 32
 #: Bytes before and behind each buffer on CPU drivers, where a store out of bounds would change other memory of the
 #: host: kp cannot enable the bounds checks of drivers. Accesses further away are limited to them (vkamp.spirv.bounds).
 _GUARD = 16 << 10
@@ -113,6 +115,26 @@ class KomputeProgram(DeviceProgram):
         #: The tiles of the largest submission that ran in one piece, and of the largest one whose time may have been
         #: spent only on submitting its operations one by one.
         self.tiles_at_once = self.tiles_in_time = 0
+        #: The push constants of the last run, and the largest value so far of each as a signed number.
+        self._last_push = b""
+        self._largest: list[int] | None = None
+
+    def ran(self, push: bytes) -> None:
+        """Notes the push constants of a run."""
+        if push != self._last_push or self._largest is None:
+            words = memoryview(push).cast("i").tolist()
+            self._largest = (
+                words if self._largest is None else [max(*each) for each in zip(words, self._largest, strict=True)]
+            )
+            self._last_push = push
+
+    def is_usual(self, push: bytes) -> bool:
+        """Whether earlier runs tell how long one with these push constants takes: none is many times as large as
+        before, as the count of a loop may be."""
+        if push == self._last_push or self._largest is None:
+            return True
+        words = memoryview(push).cast("i").tolist()
+        return all(new <= _GROWTH * max(old, _SMALL) for new, old in zip(words, self._largest, strict=True))
 
 
 @dataclass

@@ -303,6 +303,7 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
         seconds = time.perf_counter() - started
         self._statistics.submissions += 1
         self._statistics.dispatches += 1
+        pending.program.ran(pending.push)
         if max(seconds, pending.seconds()) >= _SHORT_BESIDE:
             pending.program.seconds_per_tile = seconds / pending.tiles
         return seconds < _SHORT
@@ -611,6 +612,8 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             self.device.quickest = min(self.device.quickest, seconds)
         rate = max(seconds - self.device.submission_cost, 1e-6) / tiles
         in_time = seconds < _MAX_TRY and seconds - head.starting < _SHORT
+        for each in head.dispatches:
+            each.program.ran(each.push)
         for program in {each.program for each in head.dispatches}:
             if head.done:
                 program.tiles_at_once = max(program.tiles_at_once, tiles)

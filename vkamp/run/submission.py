@@ -41,9 +41,10 @@ class Pending(BoundDispatch[KomputeProgram, TensorSlot]):
         return made
 
     def seconds(self) -> float:
-        """How long it will take, from how long it took before; infinite if its program never ran."""
+        """How long it will take, from how long it took before; infinite if its program never ran with such push
+        constants."""
         rate = self.program.seconds_per_tile
-        return float("inf") if rate is None else rate * self.tiles
+        return float("inf") if rate is None or not self.program.is_usual(self.push) else rate * self.tiles
 
 
 class KomputeSubmission:
