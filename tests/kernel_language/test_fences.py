@@ -78,7 +78,7 @@ def test_fences_stand_in_divergent_code(accelerator_view):
     same(np.asarray(out), [shared[nxt], boxes[nxt]])
 
 
-def _turns_with_fences(t, box, sums, fence: amp.constant):
+def _turns_with_fences(t, box, sums, *, fence: amp.constant):
     """Row r of a tile goes through 5r + 1 fences, all of them before its barrier."""
     row, g = t.local[0], t.global_[0]
     shared = amp.tile_static((4, 8), amp.int32)

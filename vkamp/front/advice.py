@@ -213,19 +213,21 @@ def host_object(value: Any) -> str:
     return with_article(type(value).__name__)
 
 
+def _is_short(value: Any) -> bool:
+    """Whether a value is a numpy array that fits a tuple."""
+    return isinstance(value, np.ndarray) and value.ndim == 1 and value.size <= 64
+
+
 def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None = None) -> str:
     """What to pass instead of a Python object whose ``attribute`` is used."""
     if isinstance(value, ShortVector):
         return "pass it to the function as an argument"
     of_library = habits.of_object(value)
     if isinstance(value, np.ndarray) or (of_library is None and has_memory(value)):
-        if captured and isinstance(value, np.ndarray) and value.ndim == 1 and value.size <= 64:
-            return f"make it a tuple, `tuple({name}.tolist())`, whose items are compile-time constants, or pass a view"
-        return (
-            f"make a view of it before the launch, `{name}_view = amp.array_view({name})`, and use that"
-            if captured
-            else "pass a view of it: `amp.array_view(...)`"
-        )
+        if not captured:
+            return "pass a view of it: `amp.array_view(...)`"
+        constant = f"; `tuple({name}.tolist())` has compile-time constants" if _is_short(value) else ""
+        return f"make a view of it before the launch, `{name}_view = amp.array_view({name})`, and use that{constant}"
     if isinstance(value, dict):
         return "pass each of its values as an argument, or make it an @amp.struct"
     if captured and isinstance(value, list) and attribute in ("append", "extend", "insert"):

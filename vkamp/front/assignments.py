@@ -10,11 +10,11 @@ from typing import NoReturn
 from vkamp.errors import Note, Span
 from vkamp.front import advice, closures, convert, dtypes, matrices, references, views
 from vkamp.front.atomics import check_writable, fixed_place
-from vkamp.front.calls import marked_name
 from vkamp.front.context import Context, NeedsElementsError, Slot, contains_load, handles
 from vkamp.front.declarations import array_type, check_placement
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_index
+from vkamp.front.names import marked_name, named_callee
 from vkamp.front.sequences import items_of
 from vkamp.front.subscripts import element_of
 from vkamp.front.values import (
@@ -650,15 +650,8 @@ def _store_function(ctx: Context, target: ast.Name, value: Closure) -> None:
 def _declares_array(ctx: Context, node: ast.Assign) -> bool:
     """``name = tile_static(shape, dtype)`` and ``name = private(shape, dtype)``."""
     call = node.value
-    if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Name, ast.Attribute)):
-        return False
-    if isinstance(call.func, ast.Name) and call.func.id in ctx.local_names and call.func.id not in ctx.slots:
-        return False
-    if any(isinstance(part, ast.Call) for part in ast.walk(call.func)):
-        # Evaluated once only: it may have effects.
-        return False
-    storage = marked_name(ctx.expr(call.func))
-    if storage not in ("tile_static", "private"):
+    storage = marked_name(named_callee(ctx, call.func)) if isinstance(call, ast.Call) else None
+    if not isinstance(call, ast.Call) or storage not in ("tile_static", "private"):
         return False
     if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         ctx.fail("VKA401", call, name=storage)

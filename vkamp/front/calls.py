@@ -25,6 +25,7 @@ from vkamp.front.index_objects import thread_index
 from vkamp.front.known_operators import combine
 from vkamp.front.matrices import NAMES as MATRIX_FUNCTIONS
 from vkamp.front.matrices import call_matrix
+from vkamp.front.names import marked_name
 from vkamp.front.objects import call_object, construct
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
@@ -56,7 +57,7 @@ from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
 from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Complex, Scalar, Struct, int_range, promoted
-from vkamp.lang.device import MARK, MathFunction, MathTuple
+from vkamp.lang.device import MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.structs import struct_fields
@@ -101,14 +102,6 @@ _PYTHON_TUPLES = {
     for spelling in row.python
     if spelling.startswith("math.")
 }
-
-
-def marked_name(value: Value) -> str | None:
-    """The name of a function of the kernel language, by its mark."""
-    if isinstance(value, Object) and isinstance(value.value, FunctionType):
-        found = getattr(value.value, MARK, None)
-        return found if isinstance(found, str) else None
-    return None
 
 
 @handles(ast.Call)

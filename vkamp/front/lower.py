@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-import vkamp.front.statements  # noqa: F401 -- registers the handlers of syntax
+import vkamp.front.calls
+import vkamp.front.statements  # noqa: F401 -- both register the handlers of syntax
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice, references, sharing, varying
 from vkamp.front.array_vectors import without_array_vectors

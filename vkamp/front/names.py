@@ -55,7 +55,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import COMPLEX, FLOAT64, INT32, NUMBERS, Array, Struct, Vector, is_object, promoted, scalar_fields
-from vkamp.lang.device import MathNamespace
+from vkamp.lang.device import MARK, MathNamespace
 from vkamp.lang.subgroups import SubgroupNamespace
 from vkamp.lang.target import TargetTraits
 
@@ -262,3 +262,30 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
         ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=help_text)
     ctx.module.guards.append(guard_of(name, ("attribute", target), found))
     return wrap(found, ctx.span(node))
+
+
+# -- what a call names -----------------------------------------------------------------------------------------------
+
+
+def marked_name(value: Value | None) -> str | None:
+    """The name of a function of the kernel language, by its mark."""
+    if isinstance(value, Object) and isinstance(value.value, FunctionType):
+        found = getattr(value.value, MARK, None)
+        return found if isinstance(found, str) else None
+    return None
+
+
+def named_callee(ctx: Context, callee: ast.expr) -> Value | None:
+    """What a call's function is, if names and attributes of Python objects say it; ``None`` for anything else.
+
+    Operators, and attributes of structs and functors, may have effects, so the call alone evaluates them.
+    """
+    root = callee
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or (root.id in ctx.local_names and root.id not in ctx.slots):
+        return None
+    value = ctx.expr(root)
+    if root is callee:
+        return value
+    return ctx.expr(callee) if isinstance(value, Object) else None

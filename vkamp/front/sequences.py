@@ -18,6 +18,7 @@ from vkamp.front import advice, convert, vectors, views
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_value
+from vkamp.front.names import named_callee
 from vkamp.front.scopes import COMPREHENSIONS
 from vkamp.front.subscripts import choose_item, memory_item
 from vkamp.front.values import (
@@ -95,13 +96,7 @@ def no_sequence(ctx: Context, node: ast.expr) -> NoReturn:
 
 
 def _maker(ctx: Context, node: ast.Call) -> Callable[[Context, ast.Call], Sequence] | None:
-    if not isinstance(node.func, (ast.Name, ast.Attribute)):
-        return None
-    if isinstance(node.func, ast.Name) and node.func.id in ctx.local_names and node.func.id not in ctx.slots:
-        return None
-    if any(isinstance(part, ast.Call) for part in ast.walk(node.func)):
-        return None
-    callee = ctx.expr(node.func)
+    callee = named_callee(ctx, node.func)
     return _MAKERS.get(id(callee.value)) if isinstance(callee, Object) else None
 
 

@@ -11,13 +11,13 @@ from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
 from vkamp.front.arity import wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
-from vkamp.front.calls import marked_name
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import truth_of
 from vkamp.front.index_objects import thread_index
 from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
+from vkamp.front.names import marked_name, named_callee
 from vkamp.front.returns import flatten
 from vkamp.front.sequences import Sequence, items_of, listed, no_sequence, range_type, try_sequence
 from vkamp.front.values import (
@@ -211,9 +211,7 @@ def _for(ctx: Context, node: ast.For) -> None:
 
 def _kind_of_range(ctx: Context, call: ast.Call) -> str | None:
     """Whether a call is one of a range, and of which."""
-    if any(isinstance(part, ast.Call) for part in ast.walk(call.func)):
-        return None
-    callee = ctx.expr(call.func)
+    callee = named_callee(ctx, call.func)
     if marked_name(callee) == "static_range":
         return "static_range"
     return "range" if isinstance(callee, Object) and callee.value is builtins.range else None

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vkamp.front.arity import check_arity
-from vkamp.front.calls import marked_name
 from vkamp.front.context import Context, handles
+from vkamp.front.names import marked_name, named_callee
 from vkamp.front.values import Value
 from vkamp.ir import nodes as ir
 
@@ -30,7 +30,12 @@ class _Edge(ir.Stmt):
 def _with(ctx: Context, node: ast.With) -> None:
     (item, *others), span = node.items, ctx.span(node)
     call = item.context_expr
-    if others or item.optional_vars or not isinstance(call, ast.Call) or marked_name(ctx.expr(call.func)) != _NAME:
+    if (
+        others
+        or item.optional_vars
+        or not isinstance(call, ast.Call)
+        or marked_name(named_callee(ctx, call.func)) != _NAME
+    ):
         ctx.refuse(node)
     check_arity(ctx, call, 0, ctx.text(call.func))
     if ctx.module.tile is None:
