@@ -102,7 +102,7 @@ def test_batches_in_parts(form, monkeypatch):
     monkeypatch.setattr(filtered, "_MOST_BYTES", 1 << 10)
     monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
     with _choose.forced(form):
-        compare("fft", numbers(7, 17), accelerator_view=view)
+        compare("fft", numbers(7, 37), accelerator_view=view)
 
 
 @amp.kernel

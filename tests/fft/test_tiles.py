@@ -13,6 +13,8 @@ from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import tiles
 
+run = tiles._run_parts
+
 
 @pytest.fixture(autouse=True)
 def _in_tiles():
@@ -32,8 +34,11 @@ def _in_tiles():
         # Short lines, whose numbers change threads before and after the transform.
         ("llvmpipe@vulkan", "fft", (70, 16), -1),
         # Both transforms of a convolution in a tile, of rows and of columns.
+        ("reference", "fft", (2, 37), -1),
+        ("llvmpipe@vulkan", "fft", (37, 5), 0),
+        # Prime radices of GPUs.
         ("reference", "fft", (3, 17), -1),
-        ("llvmpipe@vulkan", "fft", (19, 5), 0),
+        ("llvmpipe@vulkan", "fft", (2, 58), -1),
         # Halves of real lines.
         ("reference", "rfft", (2, 10), -1),
         ("llvmpipe@vulkan", "rfft", (18, 3), 0),
@@ -50,14 +55,38 @@ def test_long_lines(accelerator, n, monkeypatch):
     """Lines in several launches, with shorter parts than those of GPUs."""
     monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
     monkeypatch.setattr(tiles, "LONGEST_PART", 8)
+    monkeypatch.setattr(tiles, "LONGEST_IN_PARTS", 16)
     compare("fft", numbers(2, n), accelerator_view=amp.accelerator(accelerator).default_view)
 
 
 def test_columns_whose_numbers_are_far_apart(monkeypatch):
     """They take two launches."""
     monkeypatch.setattr(tiles, "LONGEST_PART", 32)
+    monkeypatch.setattr(tiles, "LONGEST_IN_PARTS", 16)
     monkeypatch.setattr(tiles, "_FAR", 1)
     compare("fft", numbers(30, 5), axis=0, accelerator_view=amp.accelerator("llvmpipe@vulkan").default_view)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "shape", "axis"),
+    [
+        ("reference", (2, 24), -1),
+        ("reference", (20, 9), 0),
+        ("llvmpipe@vulkan", (2, 512), -1),
+        ("llvmpipe", (64, 11), 0),
+    ],
+)
+def test_lines_in_parts(accelerator, shape, axis, monkeypatch):
+    """Threads exchange the parts of their numbers; also in place, and with columns that do not fill a tile."""
+    monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
+    launches = []
+    monkeypatch.setattr(tiles, "_run_parts", lambda *given, **named: launches.append(run(*given, **named)))
+    x, view = numbers(*shape), amp.accelerator(accelerator).default_view
+    compare("fft", x, axis=axis, accelerator_view=view)
+    a = amp.array(x, accelerator_view=view)
+    fft.fft(a, axis=axis, out=a)
+    close(a, np.fft.fft(x.astype(complex), axis=axis))
+    assert len(launches) == 2
 
 
 def test_shapes_of_tiles():
@@ -76,6 +105,25 @@ def test_shapes_of_tiles():
                     assert len(places) == rows * n and max(places) < rows * shape.width
                     for stage in shape.stages:
                         check_distances(n, gap, stage)
+
+
+@pytest.mark.parametrize("is_column", [False, True])
+def test_shapes_of_tiles_in_parts(is_column):
+    together = (is_column, is_column)
+    for n in (1000, 1024) if is_column else (6144, 8192, 10_000):
+        found = tiles.in_parts(n, np.dtype(np.complex64), 49_152, is_column)
+        shape = tiles.shape_of(
+            found.radices, np.dtype(np.complex64), found.rows, found.gap, together, is_whole=True, in_place=False,
+            threads=found.threads,
+        )  # fmt: skip
+        assert shape.rows * shape.width * 4 <= 49_152 and shape.threads <= 512 and math.prod(found.radices) == n
+        held = {each.butterflies * each.radix for each in shape.stages}
+        assert len(held) == 1 and held.pop() * shape.threads == shape.rows * n
+        for stage in shape.stages:
+            assert stage.is_exact
+            check_distances(n, found.gap, stage)
+    assert tiles.in_parts(12_289, np.dtype(np.complex64), 49_152, is_column) is None
+    assert tiles.in_parts(8192, np.dtype(np.complex128), 49_152, is_column) is None
 
 
 def check_distances(n, gap, stage):

@@ -87,8 +87,9 @@ def run_lines(
     view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], *, in_place: bool = False
 ) -> None:
     """Transforms each line of ``load`` forward into ``store``; ``in_place``: they may have the same memory."""
-    if radices_of(lines.n) is None:
+    is_tiled = _choose.form_of(view) == "tiles"
+    if radices_of(lines.n, primes=is_tiled) is None:
         run = run_bluestein
     else:
-        run = run_passes if _choose.form_of(view) == "runs" else run_tiles
+        run = run_tiles if is_tiled else run_passes
     run(view, load, store, lines, dtype, in_place=in_place)

@@ -25,6 +25,9 @@ PRODUCTS = {6: (2, 3), 9: (3, 3), 10: (2, 5), 12: (4, 3), 14: (2, 7), 15: (3, 5)
 #: Radices that need more registers than tiles have for each thread.
 LARGE = (20, 24, 25, 32)
 
+#: Radices with so many operations that only GPUs have them.
+PRIMES = (17, 19, 23, 29, 31)
+
 _HALF = math.sqrt(0.5)
 
 _Table = tuple[tuple[float, ...], ...]

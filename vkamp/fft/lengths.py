@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.butterflies import LARGE, PRODUCTS, RADICES
+from vkamp.fft.butterflies import LARGE, PRIMES, PRODUCTS, RADICES
 
 #: Bytes of tables that are kept.
 _MOST_BYTES = 64 << 20
@@ -62,21 +62,21 @@ class Lines(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def radices_of(n: int, *, plain: bool = False, large: bool = False) -> tuple[int, ...] | None:
+def radices_of(n: int, *, plain: bool = False, large: bool = False, primes: bool = False) -> tuple[int, ...] | None:
     """The radices of as few passes as possible; None if the length has a prime factor above 13.
 
     ``plain``: without radices that are products of others, whose kernels take longer to compile.  ``large``: also with
-    radices above 16.
+    products above 16; ``primes``: also with primes up to 31.
     """
     if n == 1:
         return (1,)
     rest = n
-    for prime in (2, 3, 5, 7, 11, 13):
+    for prime in (2, 3, 5, 7, 11, 13) + PRIMES * primes:
         while rest % prime == 0:
             rest //= prime
     if rest != 1:
         return None
-    allowed = RADICES + LARGE * large
+    allowed = tuple(sorted(RADICES + LARGE * large + PRIMES * primes))
     return _sorted(_split(n, tuple([radix for radix in allowed if not (plain and radix in PRODUCTS)][::-1])))
 
 

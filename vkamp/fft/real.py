@@ -127,7 +127,7 @@ def as_pairs(values: Any) -> Any:
 def run_half(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
     """Stores the first half of the transforms of real lines, twice as large; ``lines``: the pairs that ``load`` has."""
     factors = half_factors(2 * lines.n, dtype)
-    if _choose.form_of(view) == "tiles" and radices_of(lines.n) is not None and takes(view, lines, dtype):
+    if _choose.form_of(view) == "tiles" and radices_of(lines.n, primes=True) is not None and takes(view, lines, dtype):
         run_tiles(view, load, store, lines, dtype, halves=factors)
         return
     plane = lines.n * lines.inner

@@ -20,13 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
+from vkamp.fft._arguments import real_of
 from vkamp.fft.butterflies import butterfly, tables_of, unmixed
 from vkamp.fft.ends import Planes, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, split, table
-from vkamp.fft.twiddles import powers, tile_twiddles
+from vkamp.fft.parts import parts_pass
+from vkamp.fft.stages import Shape, Stage, address, first_loaded, loaded, store
+from vkamp.fft.twiddles import tile_twiddles
 
 #: The longest line of a tile, and the longest part of a line in a tile with four parts or more.
 LONGEST_LINE, LONGEST_PART = 4096, 1024
+#: The longest line of a tile whose threads exchange the parts of their numbers.
+LONGEST_IN_PARTS = 12_288
 #: Numbers that a thread holds, and the least and most threads of a tile.
 _NUMBERS, _LEAST_THREADS, _MOST_THREADS = 16, 32, 512
 #: Bytes from the first number of a column to the last, from which on it is transformed in shorter parts.
@@ -35,6 +40,8 @@ _FAR = 64 << 20
 _NEIGHBOURS = 4
 #: Numbers after which tile_static memory has a gap, so that threads use different banks: 16 of 8 bytes.
 _GAP = 16
+#: The same of parts, the most numbers of a thread that exchanges them, and the lines of its tile if they are columns.
+_BANKS, _MOST_NUMBERS, _ROWS_IN_PARTS = 32, 24, 8
 
 
 class Unfiltered:
@@ -111,145 +118,6 @@ class Grid:
         return self.step, self.before
 
 
-class Stage(NamedTuple):
-    """A pass in a tile: ``before`` is the product of the earlier radices, ``offset`` its place in the table.
-
-    ``is_exact``: every thread has the same number of butterflies.  ``kept``: how many numbers of a butterfly are loaded
-    from memory, or stored there; behind them are zeros, or what nobody needs.  ``loads`` and ``stores``: how far the
-    numbers of a butterfly are apart in tile_static memory, 0 if that varies.  ``is_filtered``: the last stage of the
-    first transform, if a product and a second transform follow.
-    """
-
-    radix: int
-    before: int
-    offset: int
-    butterflies: int
-    rows_first: bool
-    is_first: bool
-    is_last: bool
-    is_exact: bool
-    kept: int
-    loads: int
-    stores: int
-    is_filtered: bool
-    tables: tuple[Any, ...]
-
-
-class Shape(NamedTuple):
-    """A tile: ``rows`` lines of ``n`` numbers.
-
-    ``is_whole``: all tiles have all their lines.  ``in_place``: both containers may be the same.  ``rows_first``:
-    threads store neighbouring lines' numbers together.  ``is_half``: the first half of the transforms of real lines is
-    stored.
-    """
-
-    n: int
-    rows: int
-    threads: int
-    gap: int
-    width: int
-    kind: Any
-    is_whole: bool
-    in_place: bool
-    rows_first: bool
-    is_half: bool
-    stages: tuple[Stage, ...]
-
-
-@amp.func
-def _row_and_place(item, *, shape: amp.constant, stage: amp.constant):
-    """Which line of the tile, and which of its butterflies."""
-    steps = shape.n // stage.radix
-    if stage.rows_first:
-        place = item // shape.rows
-        return item - place * shape.rows, place
-    row = item // steps
-    return row, item - row * steps
-
-
-@amp.func
-def _address(row, k, *, shape: amp.constant):
-    return row * shape.width + k + (k // shape.gap if shape.gap > 0 else 0)
-
-
-@amp.func
-def _first_numbers(source, twiddles, lines, first, item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of the first stage, from memory."""
-    row, place = _row_and_place(item, shape=shape, stage=stage)
-    plane, p, _, power = lines.place(first + row, n=shape.n)
-    steps = shape.n // stage.radix
-    apart, _ = lines.between()
-    begin = p + place * apart
-    v = tuple(
-        source.load(plane, amp.int32(begin + r * steps * apart)) if r < stage.kept else shape.kind(0)
-        for r in range(stage.radix)
-    )
-    return twiddles.applied_from(v, amp.int32(place), steps, power, radix=stage.radix)
-
-
-@amp.func
-def _first_loaded(source, twiddles, lines, first, item, is_item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of the first stage; zeros for threads that have none."""
-    if shape.is_whole and stage.is_exact:
-        return _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
-    row, _ = _row_and_place(item, shape=shape, stage=stage)
-    v = tuple(shape.kind(0) for r in range(stage.radix))
-    # Nothing is loaded twice: another thread may store its results there.
-    if is_item and first + row < lines.count:
-        v = _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
-    return v
-
-
-@amp.func
-def _factors(table, k, *, shape: amp.constant, stage: amp.constant):
-    """The factors of the numbers 1 to ``radix - 1`` of a butterfly."""
-    begin = stage.offset + k
-    if stage.radix > 4:
-        w4 = table[begin + 3 * stage.before]
-        w8 = table[begin + 7 * stage.before] if stage.radix > 8 else w4
-        return powers(table[begin], w4, w8, w8, radix=stage.radix)
-    return tuple(table[begin + r * stage.before] for r in range(stage.radix - 1))
-
-
-@amp.func
-def _loaded(memory, table, item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of a later stage, from the tile, times their factors."""
-    row, place = _row_and_place(item, shape=shape, stage=stage)
-    steps = shape.n // stage.radix
-    begin = _address(row, place, shape=shape)
-    if stage.loads > 0:
-        v = tuple(memory[begin + r * stage.loads] for r in range(stage.radix))
-    else:
-        v = tuple(memory[_address(row, place + r * steps, shape=shape)] for r in range(stage.radix))
-    if stage.before == 1:
-        return v
-    w = _factors(table, place % stage.before, shape=shape, stage=stage)
-    return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(stage.radix))
-
-
-@amp.func
-def _store(memory, target, spectrum, lines, z, first, item, *, shape: amp.constant, stage: amp.constant):
-    """Stores the results of a butterfly: in the tile, or in memory."""
-    row, place = _row_and_place(item, shape=shape, stage=stage)
-    k = place % stage.before
-    to = (place - k) * stage.radix + k
-    if not stage.is_last:
-        begin = _address(row, to, shape=shape)
-        for r, number in enumerate(z):
-            if stage.is_filtered:
-                number = spectrum.times(number, amp.int32(to + r * stage.before))
-            if stage.stores > 0:
-                memory[begin + r * stage.stores] = number
-            else:
-                memory[_address(row, to + r * stage.before, shape=shape)] = number
-    elif shape.is_whole or first + row < lines.count:
-        plane, _, begin, _ = lines.place(first + row, n=shape.n)
-        _, apart = lines.between()
-        begin = begin + to * apart
-        for r, number in enumerate(z[: stage.kept]):
-            target.store(plane, amp.int32(begin + r * stage.before * apart), number)
-
-
 @amp.func
 def _run_stage(
     t_idx, memory, source, target, spectrum, twiddles, table, lines, first,
@@ -264,19 +132,19 @@ def _run_stage(
     )
     if stage.is_first:
         v = tuple(
-            _first_loaded(
+            first_loaded(
                 source, twiddles, lines, first, items[b], local + b * shape.threads <= last, shape=shape, stage=stage
             )
             for b in range(stage.butterflies)
         )
     else:
-        v = tuple(_loaded(memory, table, item, shape=shape, stage=stage) for item in items)
+        v = tuple(loaded(memory, table, item, shape=shape, stage=stage) for item in items)
         if not stage.is_last:
             t_idx.barrier.wait_with_tile_static_memory_fence()
     for b, item in enumerate(items):
         if stage.is_exact or local + b * shape.threads <= last:
             z = butterfly(v[b], radix=stage.radix, tables=stage.tables)
-            _store(memory, target, spectrum, lines, z, first, item, shape=shape, stage=stage)
+            store(memory, target, spectrum, lines, z, first, item, shape=shape, stage=stage)
     if stage.is_first and not stage.is_last and shape.in_place:
         # A result may stand where another thread has loaded a number.
         t_idx.barrier.wait_with_all_memory_fence()
@@ -289,8 +157,8 @@ def _store_two(memory, target, halves, lines, first, row, k, *, shape: amp.const
     """Stores the numbers ``k`` and ``n - k`` of a real line, given the transform of its pairs."""
     plane, _, begin, _ = lines.place(first + row, n=shape.n)
     _, apart = lines.between()
-    z = memory[_address(row, k, shape=shape)]
-    mirrored = memory[_address(row, shape.n - k if k > 0 else k, shape=shape)]
+    z = memory[address(row, k, shape=shape)]
+    mirrored = memory[address(row, shape.n - k if k > 0 else k, shape=shape)]
     x, y = unmixed(z, mirrored, halves.values[amp.int32(k)])
     target.store(plane, amp.int32(begin + k * apart), x)
     if 2 * k != shape.n:
@@ -344,7 +212,7 @@ def radices_in_tile(n: int, together: tuple[bool, bool]) -> tuple[int, ...]:
 
     ``together``: whether it loads, and stores, neighbouring lines' numbers together.
     """
-    radices = radices_of(n)
+    radices = radices_of(n, primes=True)
     assert radices is not None
     if n <= 2:
         return radices
@@ -372,7 +240,32 @@ def rows_of(
     return rows, gap
 
 
-def _width(n: int, gap: int, neighbours: int) -> int:
+class InParts(NamedTuple):
+    """A tile whose threads exchange the parts of their numbers."""
+
+    radices: tuple[int, ...]
+    rows: int
+    gap: int
+    threads: int
+
+
+@lru_cache(maxsize=1024)
+def in_parts(n: int, dtype: np.dtype[Any], most_bytes: int, is_column: bool) -> InParts | None:
+    """The tile for lines that are too long for one with whole numbers; None if there is none."""
+    if radices_of(n, primes=True) is None:
+        return None
+    radices = radices_in_tile(n, (is_column, is_column))
+    rows = _ROWS_IN_PARTS if is_column else 1
+    radix = max(radices[:2])
+    gap = 0 if radix % 2 else _BANKS if _BANKS % radix == 0 else radix
+    if rows * (n + n // gap + _BANKS if gap else n) * real_of(dtype).itemsize > most_bytes:
+        return None
+    common = math.gcd(*[rows * n // each for each in radices])
+    threads = max([each for each in range(1, _MOST_THREADS + 1) if common % each == 0])
+    return InParts(radices, rows, gap, threads) if rows * n <= _MOST_NUMBERS * threads else None
+
+
+def _width(n: int, gap: int, neighbours: int, banks: int) -> int:
     """Numbers from one line to the next.
 
     Lines begin in banks that the ``neighbours`` adjacent numbers of a line, which threads access together, leave free.
@@ -380,7 +273,7 @@ def _width(n: int, gap: int, neighbours: int) -> int:
     if gap == 0:
         return n
     width = n + n // gap
-    return width + (neighbours - width) % _GAP if neighbours < _GAP else width
+    return width + (neighbours - width) % banks if neighbours < banks else width
 
 
 def _threads(butterflies: Sequence[int], numbers: int) -> int:
@@ -402,13 +295,16 @@ def _apart(step: int, radix: int, gap: int) -> int:
 def shape_of(
     radices: tuple[int, ...], dtype: np.dtype[Any], rows: int, gap: int, together: tuple[bool, bool],
     *, is_whole: bool, in_place: bool, is_filtered: bool = False, is_half: bool = False, kept: int | None = None,
+    threads: int = 0,
 ) -> Shape:  # fmt: skip
     """A tile of ``rows`` lines of these radices; ``is_filtered``: with a product, and a second transform.
 
-    ``kept``: the numbers of a line that are loaded, and stored; all by default.
+    ``kept``: the numbers of a line that are loaded, and stored; all by default.  ``threads``: of a tile whose threads
+    exchange the parts of their numbers.
     """
     n = math.prod(radices)
-    threads = _threads([rows * n // radix for radix in radices], rows * n)
+    banks = _BANKS if threads else _GAP
+    threads = threads or _threads([rows * n // radix for radix in radices], rows * n)
     stages: list[Stage] = []
     for transform in range(1 + is_filtered):
         before, offset = 1, 1
@@ -427,8 +323,8 @@ def shape_of(
             )  # fmt: skip
             offset += 0 if number == 0 else (radix - 1) * before
             before *= radix
-    neighbours = -(-_GAP // rows) if any(together) else n // max(radices[:2])
-    width = _width(n, gap, neighbours)
+    neighbours = -(-banks // rows) if any(together) else n // max(radices[:2])
+    width = _width(n, gap, neighbours, banks)
     return Shape(
         n, rows, threads, gap, width, dtype.type, is_whole, in_place, together[1], is_half, tuple(stages)
     )  # fmt: skip
@@ -452,6 +348,27 @@ def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> boo
     return lines.n <= longest
 
 
+def _lines_of(count: int, step: int, before: int, inner: int) -> Grid | Neighbours:
+    return Grid(count, step, before, inner) if step > 1 or before > 1 else Neighbours(count)
+
+
+def _run_parts(
+    view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], tile: InParts,
+    *, in_place: bool,
+) -> None:  # fmt: skip
+    """Transforms each line of ``load`` into ``store``, by tiles whose threads exchange the parts of their numbers."""
+    count, inner = lines.outer * lines.inner, lines.inner
+    shape = shape_of(
+        tile.radices, dtype, tile.rows, tile.gap, (inner > 1,) * 2, is_whole=count % tile.rows == 0, in_place=in_place,
+        threads=tile.threads,
+    )  # fmt: skip
+    amp.parallel_for_each(
+        view, amp.extent(-(-count // tile.rows) * tile.threads).tile(tile.threads), parts_pass, load, store,
+        Unfiltered(), tile_twiddles(1, lines.n, dtype), _table_of(tile.radices, dtype),
+        _lines_of(count, inner, inner, inner), shape=shape, part=real_of(dtype).type,
+    )  # fmt: skip
+
+
 def run_tiles(
     view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any],
     *, in_place: bool = False, spectrum: Any = None, halves: Any = None, kept: int | None = None,
@@ -467,8 +384,12 @@ def run_tiles(
     else:
         middle = Unfiltered() if spectrum is None else Spectrum(spectrum)
     most_bytes = _most_bytes(view)
+    fits = takes(view, lines, dtype)
+    if not fits and lines.n <= LONGEST_IN_PARTS and (found := in_parts(lines.n, dtype, most_bytes, lines.inner > 1)):
+        _run_parts(view, load, store, lines, dtype, found, in_place=in_place)
+        return
     part = LONGEST_PART // 4 if lines.inner > 1 and _is_far(lines, dtype) else LONGEST_PART
-    parts = (lines.n,) if takes(view, lines, dtype) else split(lines.n, part)
+    parts = (lines.n,) if fits else split(lines.n, part)
     assert len(parts) == 1 or (spectrum is None and halves is None)
     plane = lines.n * lines.inner
     scratch = [
@@ -493,6 +414,6 @@ def run_tiles(
         amp.parallel_for_each(
             view, domain, tile_pass, source, target, middle, tile_twiddles(earlier, n, dtype),
             _table_of(radices, dtype),
-            Grid(count, step, before, lines.inner) if step > 1 or before > 1 else Neighbours(count), shape=shape,
+            _lines_of(count, step, before, lines.inner), shape=shape,
         )  # fmt: skip
         source = target
