@@ -21,14 +21,13 @@ def _steps(a: Any, s: _Ints, axes: _Ints, kind: Kind) -> list[tuple[int, int]]:
     if axes is None:
         axes = range(len(shape)) if s is None else range(-len(s), 0)
     places = [axis_of(len(shape), int(axis)) for axis in axes]
-    if s is None:
-        lengths = [shape[axis] for axis in places]
-        if kind == "real" and lengths:
-            lengths[-1] = 2 * (lengths[-1] - 1)
-    else:
-        lengths = list(s)
+    lengths = [-1] * len(places) if s is None else list(s)
     if len(lengths) != len(places):
         raise ValueError("Shape and axes have different lengths.")
+    # Of the input, as numpy's since 2.0.
+    lengths = [shape[axis] if n == -1 else n for axis, n in zip(places, lengths, strict=True)]
+    if kind == "real" and lengths and (s is None or s[-1] == -1):
+        lengths[-1] = 2 * (lengths[-1] - 1)
     if not places and kind != "complex":
         raise ValueError("at least 1 axis must be transformed")
     steps = [(axis, length_of(n)) for axis, n in zip(places, lengths, strict=True)]
@@ -60,8 +59,8 @@ def fft2(
 ) -> Any:
     """The discrete Fourier transform along two axes (numpy: ``fft.fft2``).
 
-    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes; the last one is
-    transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    ``s``: the lengths along the axes; the input is cropped, or continued by zeros; -1 is the input's length.  ``axes``:
+    the axes; the last one is transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "complex")
 
@@ -123,8 +122,8 @@ def fftn(
 ) -> Any:
     """The discrete Fourier transform along some axes, or all (numpy: ``fft.fftn``).
 
-    ``s``: the lengths along the axes; the input is cropped, or continued by zeros.  ``axes``: the axes; the last one is
-    transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    ``s``: the lengths along the axes; the input is cropped, or continued by zeros; -1 is the input's length.  ``axes``:
+    the axes; the last one is transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "complex")
 
