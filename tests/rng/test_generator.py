@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.rng.continuous import CONTINUOUS, distance, erf
 from vkamp import algorithms as alg
 from vkamp import rng
 from vkamp.algorithms import lazy
-
-_erf = np.vectorize(math.erf)
 
 
 def count(accelerator_view):
@@ -28,32 +27,6 @@ def far(n):
 
 def generator(accelerator_view, seed=1):
     return rng.Generator(rng.Philox4x32(seed), accelerator_view)
-
-
-def distance(numbers, distribution):
-    """Kolmogorov's and Smirnov's statistic."""
-    expected = distribution(np.sort(np.asarray(numbers, np.float64).ravel()))
-    steps = np.arange(len(expected) + 1) / len(expected)
-    return max((expected - steps[:-1]).max(), (steps[1:] - expected).max())
-
-
-#: A draw of n numbers, its distribution function, its mean and its variance.
-CONTINUOUS = {
-    "random": (lambda g, n: g.random(n), lambda x: x, 1 / 2, 1 / 12),
-    "uniform": (lambda g, n: g.uniform(-2, 6, n), lambda x: (x + 2) / 8, 2, 64 / 12),
-    "normal": (lambda g, n: g.normal(1, 2, n), lambda x: (1 + _erf((x - 1) / 2 / math.sqrt(2))) / 2, 1, 4),
-    "exponential": (lambda g, n: g.exponential(3, n), lambda x: 1 - np.exp(-x / 3), 3, 9),
-    "gamma of 1": (lambda g, n: g.gamma(1, 2, n), lambda x: 1 - np.exp(-x / 2), 2, 4),
-    "gamma of 3": (lambda g, n: g.standard_gamma(3, n), lambda x: 1 - np.exp(-x) * (1 + x + x * x / 2), 3, 3),
-    # Half the square of a normal number.
-    "gamma of a half": (lambda g, n: g.gamma(0.5, 1, n), lambda x: _erf(np.sqrt(x)), 1 / 2, 1 / 2),
-    "lognormal": (
-        lambda g, n: g.lognormal(0.5, 0.25, n),
-        lambda x: (1 + _erf((np.log(x) - 0.5) / 0.25 / math.sqrt(2))) / 2,
-        math.exp(0.5 + 0.03125),
-        (math.exp(0.0625) - 1) * math.exp(1.0625),
-    ),
-}
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
@@ -79,7 +52,7 @@ def test_doubles(accelerator, name):
     assert found.dtype == np.float64
     distribution = {
         "random": lambda x: x,
-        "standard_normal": lambda x: (1 + _erf(x / math.sqrt(2))) / 2,
+        "standard_normal": lambda x: (1 + erf(x / math.sqrt(2))) / 2,
         "standard_exponential": lambda x: 1 - np.exp(-x),
     }[name]
     assert distance(found, distribution) < far(n)

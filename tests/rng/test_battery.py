@@ -1,0 +1,80 @@
+"""The battery of ``python -m tests.rng``: good streams pass, and bad ones do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.rng import battery
+from tests.rng.__main__ import STREAMS, words_of
+from vkamp import rng
+
+_MANY = 1 << 17
+
+
+def linear(factor, addend=0):
+    """A linear congruential generator of 32 bits."""
+    words, x = [], 1
+    for _ in range(_MANY):
+        x = (x * factor + addend) & 0xFFFFFFFF
+        words.append(x)
+    return np.array(words, np.uint32)
+
+
+def shifted():
+    """Marsaglia's xorshift of 32 bits, whose words are linear."""
+    words, x = [], 2463534242
+    for _ in range(_MANY):
+        x ^= x << 13 & 0xFFFFFFFF
+        x ^= x >> 17
+        x ^= x << 5 & 0xFFFFFFFF
+        words.append(x)
+    return np.array(words, np.uint32)
+
+
+def test_good_words_pass():
+    for words in (
+        np.random.Generator(np.random.PCG64(1)).integers(0, 1 << 32, _MANY, np.uint32),
+        np.asarray(rng.Philox4x32(2).random_raw(_MANY)),
+    ):
+        assert min(battery.p_values(words).values()) > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "found"),
+    [
+        ("RANDU", lambda: linear(65539), {"equal_bits", "equal_bytes", "weights", "ranks"}),
+        ("of Numerical Recipes", lambda: linear(1664525, 1013904223), {"equal_bytes", "equal_halves", "weights"}),
+        ("xorshift", shifted, {"ranks"}),
+        ("Weyl's", lambda: (np.arange(_MANY, dtype=np.uint64) * 2654435769).astype(np.uint32),
+         {"equal_pairs", "no_correlation", "runs", "gaps", "orders", "collisions", "maxima"}),
+        # Two streams that are the same, in turns: as if their keys did not matter.
+        ("twins", lambda: np.repeat(np.asarray(rng.Philox4x32(3).random_raw(_MANY // 2)), 2),
+         {"no_correlation", "orders"}),
+    ],
+)  # fmt: skip
+def test_bad_words_fail(name, words, found):
+    values = battery.p_values(words())
+    assert found <= {test for test, p in values.items() if p < 1e-8}, (name, values)
+
+
+def test_probabilities():
+    assert battery.of_normal(1.959964) == pytest.approx(0.05, rel=1e-5)
+    # Tables: 18.307 is exceeded once in 20 with 10 degrees of freedom, 3.94 in 19 of 20; both ends count.
+    assert battery.of_chi_squared(18.307, 10) == pytest.approx(0.1, rel=0.03)
+    assert battery.of_chi_squared(3.940, 10) == pytest.approx(0.1, rel=0.03)
+    assert battery.of_distance(1.3581 / 1000, 1_000_000) == pytest.approx(0.05, rel=0.01)
+    assert battery.worst_of([0.01, 0.5, 0.9]) == pytest.approx(1 - 0.99**3)
+
+
+@pytest.mark.sample("llvmpipe", "swiftshader")
+def test_streams(accelerator, monkeypatch):
+    """All streams of the battery have words, other ones with each piece."""
+    monkeypatch.setattr("tests.rng.__main__._PIECE", 1 << 15)
+    view = amp.accelerator(accelerator.device_path).default_view
+    for name in STREAMS:
+        pieces = words_of(name, view)
+        one, other = next(pieces).copy(), next(pieces).copy()
+        assert one.size == other.size == 1 << 15 and (one != other).mean() > 0.99
+        assert battery.equal_bits(one) > 1e-5
