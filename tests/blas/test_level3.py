@@ -11,6 +11,7 @@ import pytest
 
 import vkamp as amp
 from tests.blas.cases import FACTORS, TYPES, device, host, op, options, sizes, triangle, triangular, unread
+from tests.library_views import forced
 from tests.linalg.inputs import numbers
 from vkamp import blas
 from vkamp.blas import _triangles
@@ -104,6 +105,35 @@ def test_triangular(accelerator_view, name, monkeypatch):
         error = abs(product - 2 * b if name == "trsm" else 2 * product - result)
         what = f"{side}{uplo}{transa}{diag}{order}"
         assert (error <= 16 * np.finfo(np.float32).eps * (2 * bound + abs(b))).all(), what
+
+
+@pytest.mark.sample("llvmpipe", "reference")
+@pytest.mark.parametrize("name", ["trmm", "trsm"])
+def test_triangular_in_tiles(accelerator_view, name, monkeypatch):
+    """The form of GPUs, with blocks of three rows."""
+    monkeypatch.setattr(_triangles, "BLOCK", 3)
+    with forced("tiles"):
+        for k, (side, uplo, transa, diag) in enumerate(("LUNN", "LLCU", "RUTN", "RLNU")):
+            a = triangular(TYPES[k % 2], 8, uplo, k)
+            whole = op(a - np.diag(np.diag(a)) + np.eye(8, dtype=a.dtype) if diag == "U" else a, transa)
+            b = numbers(a.dtype, *((8, 3) if side == "L" else (3, 8)), seed=k)
+            z = device(b, accelerator_view)
+            given = device(unread(a, uplo, diag), accelerator_view)
+            getattr(blas, name)(1, given, z, side=side, uplo=uplo, transa=transa, diag=diag)
+            made = host(z).astype(np.complex128)
+            x, right = (made, b) if name == "trsm" else (b, made)
+            np.testing.assert_allclose(whole @ x if side == "L" else x @ whole, right, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.sample("llvmpipe", "reference")
+def test_transposed_vectors_in_tiles(accelerator_view):
+    """Pieces of the columns, with and without vectors of four."""
+    with forced("tiles"):
+        for k, (depth, n, dtype) in enumerate(((40, 12, np.float32), (35, 9, np.int32), (18, 8, np.complex64))):
+            a, x, y = numbers(dtype, depth, n), numbers(dtype, depth, seed=1), numbers(dtype, n, seed=2)
+            z = device(y, accelerator_view)
+            blas.gemv(2, device(a, accelerator_view), x, -1, z, transa="TC"[k % 2])
+            np.testing.assert_array_equal(host(z), (2 * op(a, "TC"[k % 2]) @ x - y).astype(dtype))
 
 
 @pytest.mark.parametrize("name", ["trmm", "trsm"])

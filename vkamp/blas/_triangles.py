@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from vkamp.algorithms import _choose
 from vkamp.algorithms._arguments import value
 from vkamp.blas._operands import Matrix
 from vkamp.blas._products import multiply
@@ -17,6 +18,8 @@ from vkamp.blas._vectors import element
 
 #: Rows of a triangular block that a thread solves alone, and of a block of a symmetric update.
 BLOCK, WIDE = 32, 128
+#: Threads of a tile that solves a triangular block, each for one column.
+_THREADS = 64
 
 
 @amp.kernel
@@ -128,6 +131,59 @@ def multiply_block(
             b[n, i, column] = x
 
 
+@amp.kernel
+def solve_tile(
+    t_idx, a, b, count, columns,
+    *, rows: amp.constant, upper: amp.constant, unit: amp.constant, turned: amp.constant, conjugate: amp.constant,
+    b_turned: amp.constant, solves: amp.constant,
+):  # fmt: skip
+    """Solves ``a @ x = b``, or computes ``b = a @ b``, for a column of ``b`` in each thread's registers.
+
+    The block of ``a`` is in ``tile_static`` memory as a lower triangle of ``rows`` rows: an upper one in reverse order.
+    Behind its ``count`` rows it is a unit matrix.
+    """
+    kind = type(b[0, 0, 0])
+    block = amp.tile_static((rows, rows), kind)
+    n = t_idx.tile[0]
+    column = t_idx.global_[1]
+    for e in range(t_idx.local[1], rows * rows, _THREADS):
+        p = e // rows
+        q = e % rows
+        value = kind(1) if p == q else kind(0)
+        if p < count and (q < p or (q == p and not unit)):
+            i = count - 1 - p if upper else p
+            k = count - 1 - q if upper else q
+            value = element(a, n, i, k, kind, turned=turned, conjugate=conjugate)
+        block[p, q] = value
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    if column < columns:
+        x = amp.private(rows, kind)
+        for p in amp.static_range(rows):
+            x[p] = kind(0)
+            if p < count:
+                i = count - 1 - p if upper else p
+                x[p] = b[n, column, i] if b_turned else b[n, i, column]
+        for r in amp.static_range(rows):
+            if solves:
+                for q in amp.static_range(r):
+                    x[r] -= block[r, q] * x[q]
+                if not unit:
+                    x[r] = x[r] / block[r, r]
+            else:
+                p = rows - 1 - r
+                if not unit:
+                    x[p] = block[p, p] * x[p]
+                for q in amp.static_range(rows - 1 - r):
+                    x[p] += block[p, q] * x[q]
+        for p in amp.static_range(rows):
+            if p < count:
+                i = count - 1 - p if upper else p
+                if b_turned:
+                    b[n, column, i] = x[p]
+                else:
+                    b[n, i, column] = x[p]
+
+
 def product(view: amp.accelerator_view, alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix) -> None:
     """``c = alpha * a @ b + beta * c``, where ``c`` may be transposed; nothing is read that has a factor of 0."""
     if alpha == 0:
@@ -154,34 +210,48 @@ def whole(view: amp.accelerator_view, a: Matrix, upper: bool, hermitian: bool) -
     return Matrix(out)
 
 
-def _apply(view: amp.accelerator_view, kernel: Any, a: Matrix, upper: bool, unit: bool, b: Matrix) -> None:
-    forms = {"turned": a.turned, "conjugate": a.conjugate, "b_turned": b.turned}
-    domain = amp.extent(b.size, b.columns)
-    amp.parallel_for_each(view, domain, kernel, a.values, b.values, b.rows, upper=upper, unit=unit, **forms)
+def _apply(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Matrix, solves: bool) -> None:
+    """Solves with one block, or multiplies by it."""
+    forms = {"upper": upper, "unit": unit, "turned": a.turned, "conjugate": a.conjugate, "b_turned": b.turned}
+    if _choose.form_of(view) == "tiles":
+        domain = amp.extent(b.size, b.columns).tile(1, _THREADS).pad()
+        amp.parallel_for_each(
+            view, domain, solve_tile, a.values, b.values, b.rows, b.columns, rows=BLOCK, solves=solves, **forms
+        )  # fmt: skip
+        return
+    kernel = solve_block if solves else multiply_block
+    amp.parallel_for_each(view, amp.extent(b.size, b.columns), kernel, a.values, b.values, b.rows, **forms)
 
 
-def _blocks(n: int) -> list[slice]:
-    return [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+def _halves(n: int) -> tuple[slice, slice]:
+    """The first and the last rows of a triangle, in whole blocks."""
+    at = max(1 << (-(-n // BLOCK) - 1).bit_length() - 1, 1) * BLOCK
+    return slice(0, at), slice(at, n)
 
 
 def solve(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Matrix) -> None:
-    """Solves ``a @ x = b`` in ``b``, where ``a`` is triangular: blocks by substitution, the rest by products."""
+    """Solves ``a @ x = b`` in ``b``, where ``a`` is triangular: by halves, whose rest is one product (F. Gustavson,
+    *Recursion leads to automatic variable blocking*, 1997)."""
     n, columns = b.rows, slice(0, b.columns)
-    for block in _blocks(n)[:: -1 if upper else 1]:
-        _apply(view, solve_block, a.part(block, block), upper, unit, b.part(block, columns))
-        rest = slice(0, block.start) if upper else slice(block.stop, n)
-        if rest.start < rest.stop:
-            product(view, -1, a.part(rest, block), b.part(block, columns), 1, b.part(rest, columns))
+    if n <= BLOCK:
+        _apply(view, a, upper, unit, b, True)
+        return
+    first, last = _halves(n)[:: -1 if upper else 1]
+    solve(view, a.part(first, first), upper, unit, b.part(first, columns))
+    product(view, -1, a.part(last, first), b.part(first, columns), 1, b.part(last, columns))
+    solve(view, a.part(last, last), upper, unit, b.part(last, columns))
 
 
 def multiply_by(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Matrix) -> None:
     """``b = a @ b``, where ``a`` is triangular."""
     n, columns = b.rows, slice(0, b.columns)
-    for block in _blocks(n)[:: 1 if upper else -1]:
-        _apply(view, multiply_block, a.part(block, block), upper, unit, b.part(block, columns))
-        rest = slice(block.stop, n) if upper else slice(0, block.start)
-        if rest.start < rest.stop:
-            product(view, 1, a.part(block, rest), b.part(rest, columns), 1, b.part(block, columns))
+    if n <= BLOCK:
+        _apply(view, a, upper, unit, b, False)
+        return
+    first, last = _halves(n)[:: 1 if upper else -1]
+    multiply_by(view, a.part(first, first), upper, unit, b.part(first, columns))
+    product(view, 1, a.part(first, last), b.part(last, columns), 1, b.part(first, columns))
+    multiply_by(view, a.part(last, last), upper, unit, b.part(last, columns))
 
 
 def update(

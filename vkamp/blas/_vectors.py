@@ -19,6 +19,8 @@ from vkamp.blas._operands import Matrix, computed
 _THREADS = 128
 #: Fewer sums than this are divided into pieces.
 _FEW = 512
+#: On GPUs the columns of a transposed matrix are divided for so many threads, into pieces of at least so many rows.
+_MANY, _LEAST = 1 << 17, 16
 
 
 @amp.func
@@ -126,6 +128,60 @@ def dot_quad_tiles(t_idx, a, x, y, k, step, alpha, beta, *, adds: amp.constant):
 
 
 @amp.kernel
+def sum_columns(
+    t_idx, a, x, out, k, length, alpha, *, conjugate: amp.constant, quads: amp.constant
+):  # fmt: skip
+    """One piece of the sums of a column, or with ``quads`` of four neighbouring columns in a vector.
+
+    ``a`` has rank 3.  The threads of a tile read neighbouring elements; each has four loads on their way at a time.
+    """
+    kind = type(a[0, 0, 0]) if quads else type(alpha)
+    batch = t_idx.tile[0]
+    piece = t_idx.tile[1]
+    column = t_idx.global_[2]
+    ab = min(batch, a.extent[0] - 1)
+    xb = min(batch, x.extent[0] - 1)
+    if column < a.extent[2]:
+        total = kind(0)
+        j = piece * length
+        end = min(j + length, k)
+        while j + 3 < end:
+            one, two, three, four = a[ab, j, column], a[ab, j + 1, column], a[ab, j + 2, column], a[ab, j + 3, column]
+            if conjugate:
+                one, two, three, four = one.conjugate(), two.conjugate(), three.conjugate(), four.conjugate()
+            if quads:
+                total += one * x[xb, j]
+                total += two * x[xb, j + 1]
+                total += three * x[xb, j + 2]
+                total += four * x[xb, j + 3]
+            else:
+                total += kind(one) * kind(x[xb, j])
+                total += kind(two) * kind(x[xb, j + 1])
+                total += kind(three) * kind(x[xb, j + 2])
+                total += kind(four) * kind(x[xb, j + 3])
+            j += 4
+        while j < end:
+            last = a[ab, j, column]
+            if conjugate:
+                last = last.conjugate()
+            if quads:
+                total += last * x[xb, j]
+            else:
+                total += kind(last) * kind(x[xb, j])
+            j += 1
+        out[batch, piece, column] = total
+
+
+@amp.kernel
+def combine_columns(idx, parts, y, alpha, beta, *, adds: amp.constant):
+    """The sum of the pieces of a column."""
+    total = parts[idx[0], 0, idx[1]]
+    for j in range(1, parts.extent[1]):
+        total += parts[idx[0], j, idx[1]]
+    finish(y, idx[0], idx[1], total, alpha, beta, adds=adds)
+
+
+@amp.kernel
 def combine(idx, parts, y, pieces, alpha, beta, *, adds: amp.constant):
     """The sum of the pieces of a row."""
     total = parts[idx[0], idx[1] * pieces]
@@ -163,6 +219,9 @@ def multiply(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, alpha: Any =
             step = rows * (k // 4) if a.size > 1 else 0
             amp.parallel_for_each(view, domain, dot_quad_tiles, *quads, y, k // 4, step, *numbers, adds=adds)
         return
+    if _choose.form_of(view) == "tiles":
+        _multiply_turned(view, a, x, y, numbers, adds=adds)
+        return
     length = k if quads is None else k // 4
     split = _choose.parts(length, -(-_FEW // (batch * rows)))
     target, last = y, numbers
@@ -179,6 +238,36 @@ def multiply(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, alpha: Any =
         )  # fmt: skip
     if split.pieces > 1:
         amp.parallel_for_each(view, amp.extent(batch, rows), combine, target, y, split.pieces, *last, adds=adds)
+
+
+def _multiply_turned(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, numbers: Any, *, adds: bool) -> None:
+    """``multiply`` of a matrix whose columns are rows of the memory, on GPUs: pieces of the sums, then their sums."""
+    dtype = numbers[0].dtype
+    batch, rows, k = int(y.extent[0]), a.rows, a.columns
+    four = _columns_in_quads(a, x, dtype)
+    threads = rows if four is None else rows // 4
+    pieces = max(min(-(-_MANY // (batch * threads)), -(-k // _LEAST)), 1)
+    length = -(-k // pieces)
+    pieces = -(-k // length)
+    parts = amp.array(amp.extent(batch, pieces, rows), dtype, accelerator_view=view)
+    out = parts if four is None else lazy.quads_of(parts.reshape(-1)).reshape(batch, pieces, rows // 4)
+    amp.parallel_for_each(
+        view, amp.extent(batch, pieces, threads).tile(1, 1, _THREADS).pad(), sum_columns,
+        a.values if four is None else four, x, out, k, length, numbers[0],
+        conjugate=a.conjugate, quads=four is not None,
+    )  # fmt: skip
+    amp.parallel_for_each(view, amp.extent(batch, rows), combine_columns, parts, y, *numbers, adds=adds)
+
+
+def _columns_in_quads(a: Matrix, x: Any, dtype: np.dtype[Any]) -> Any:
+    """The memory of a transposed matrix in vectors of four; None unless it has that type, and no gaps."""
+    if a.conjugate or a.rows % 4 or a.values.dtype != dtype or x.dtype != dtype:
+        return None
+    try:
+        row = lazy.quads_of(a.values.reshape(-1))
+    except amp.AmpError:
+        return None
+    return None if row is None else row.reshape(a.size, a.columns, a.rows // 4)
 
 
 def _quads(a: Matrix, x: Any, dtype: np.dtype[Any]) -> tuple[Any, Any] | None:
