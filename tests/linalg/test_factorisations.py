@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.library_views import forced
 from vkamp import linalg
 from vkamp.algorithms import device_scalar
+from vkamp.blas import _triangles
+from vkamp.linalg import lu_tiles
 
 EPS = np.finfo(np.float32).eps
 RATIO = 30
@@ -80,6 +85,49 @@ def test_lu_of_other_shapes(accelerator_view, shape):
                                       pivots.reshape(-1, min(shape[-2:])), strict=True):  # fmt: skip
         order, lower, upper = unpacked(factors, places)
         assert small(lower @ upper - whole[order], whole, max(shape))
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """The forms of GPUs with small blocks, so that small matrices have several."""
+    cholesky = importlib.import_module("vkamp.linalg.cholesky")
+    for module, name, value in (
+        (_triangles, "BLOCK", 4), (cholesky, "PANEL", 4), (cholesky, "WIDE", 8),
+        (lu_tiles, "WIDE", 6), (lu_tiles, "_THREADS", 4), (lu_tiles, "_SHAPES", ((2, 3), (8, 2))),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    with forced("tiles"):
+        yield
+
+
+@pytest.mark.sample("llvmpipe")
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_cholesky_in_tiles(accelerator_view, dtype, small_tiles):
+    raw = matrices(accelerator_view, dtype, n=19)
+    a = (raw @ raw.conj().T + 19 * np.eye(19)).astype(dtype)
+    lower = np.asarray(linalg.cholesky(device(np.tril(a) + np.triu(np.full_like(a, np.nan), 1), accelerator_view)))
+    assert (np.triu(lower, 1) == 0).all()
+    assert small(lower @ lower.conj().T - a, a, 19)
+    assert np.isnan(np.asarray(linalg.cholesky(device(-np.eye(3, dtype=dtype), accelerator_view)))[0, 0])
+
+
+@pytest.mark.sample("llvmpipe")
+def test_lu_in_tiles(accelerator_view, small_tiles):
+    """Several rows of each thread, panels, matrices with more rows or columns, batches, zeros."""
+    for shape, dtype in (
+        ((13, 13), np.float32),
+        ((9, 4), np.complex64),
+        ((2, 4, 9), np.float32),
+        ((40, 3), np.float32),
+    ):
+        a = np.random.default_rng(1).standard_normal(shape).astype(dtype)
+        lu, pivots = (np.asarray(each) for each in linalg.lu_factor(device(a, accelerator_view)))
+        for whole, factors, places in zip(
+            *(x.reshape(-1, *shape[-2:]) for x in (a, lu)), pivots.reshape(-1, min(shape[-2:])), strict=True
+        ):
+            order, lower, upper = unpacked(factors, places)
+            assert small(lower @ upper - whole[order], whole, max(shape))
+    test_singular_matrices(accelerator_view)
 
 
 def test_singular_matrices(accelerator_view):

@@ -12,22 +12,17 @@ import numpy as np
 
 import vkamp as amp
 from vkamp import algorithms as alg
+from vkamp.algorithms import _choose
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix, container
+from vkamp.linalg import lu_tiles
 from vkamp.linalg._shared import broadcast, function, is_empty, reshaped, shape_of
 from vkamp.linalg._square import PANEL, batch_of, copy_of, type_of, where
+from vkamp.linalg.lu_tiles import magnitude
 
 _View = amp.accelerator_view | None
 #: Threads that look for a pivot.
 _THREADS = 64
-
-
-@amp.func
-def magnitude(x: Any) -> Any:
-    """The absolute value, of a complex number the sum of those of its parts."""
-    if hasattr(x, "imag"):
-        return abs(x.real) + abs(x.imag)
-    return abs(x)
 
 
 @amp.kernel
@@ -135,6 +130,8 @@ def factor(view: amp.accelerator_view, made: Any) -> Any:
     batch, rows, columns = made.extent
     steps = min(rows, columns)
     pivots = amp.array(amp.extent(batch, steps), np.int32, accelerator_view=view)
+    if _choose.form_of(view) == "tiles" and lu_tiles.factor(view, made, pivots):
+        return pivots
     whole = Matrix(made)
     for start in range(0, steps, PANEL):
         stop = min(start + PANEL, steps)
