@@ -21,7 +21,9 @@ GROUP = "blas"
 #: After so many seconds a row has no further runs.
 _SECONDS = 3.0
 _SIDE = 16
-_EXTENTS = ((512, 512, 512), (100, 300, 50), (64, 64, 64), (1000, 1000, 1))
+_EXTENTS = (
+    *((n, n, n) for n in (512, 256, 128, 64, 32, 16)), (100, 300, 50), (1000, 1000, 1),
+)  # fmt: skip
 #: Calls of one measurement on a GPU, so that waiting does not count.
 _CALLS = 10
 

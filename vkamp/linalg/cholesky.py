@@ -82,19 +82,21 @@ def factor_registers(t_idx, a, count, *, rows: amp.constant):
                 own[j] = kind(amp.precise_math.sqrt(own[j].real))
             else:
                 own[j] = amp.precise_math.sqrt(own[j])
-            column[j] = own[j]
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        if row > j:
-            own[j] = own[j] / column[j]
-            column[row] = own[j]
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        if row > j:
-            for k in amp.static_range(j + 1, rows):
-                factor = column[k]
-                if hasattr(factor, "imag"):
-                    factor = factor.conjugate()
-                own[k] -= own[j] * factor
+            if j + 1 < rows:
+                column[j] = own[j]
         if j + 1 < rows:
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            if row > j:
+                own[j] = own[j] / column[j]
+                column[row] = own[j]
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            if row > j:
+                for k in amp.static_range(j + 1, rows):
+                    factor = column[k]
+                    if hasattr(factor, "imag"):
+                        factor = factor.conjugate()
+                    own[k] -= own[j] * factor
+        if j + 2 < rows:
             t_idx.barrier.wait_with_tile_static_memory_fence()
     for k in amp.static_range(rows):
         if row < count and k <= row:

@@ -179,7 +179,9 @@ def exchange_others(idx, a, pivots, start, stop):
 
 def shape_of(view: amp.accelerator_view, rows: int) -> tuple[int, int, int] | None:
     """The threads of a tile, the rows of each, and their columns; None for too many rows."""
-    threads = min(_THREADS, view.accelerator.limits.tile_threads, max(32, 1 << (rows - 1).bit_length()))
+    limits = view.accelerator.limits
+    most = _THREADS if limits is None else limits.tile_threads
+    threads = min(_THREADS, most, max(32, 1 << (rows - 1).bit_length()))
     per = 1 << max(-(-rows // threads) - 1, 0).bit_length()
     return next(((threads, per, columns) for most, columns in _SHAPES if per <= most), None)
 
