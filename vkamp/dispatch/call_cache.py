@@ -47,8 +47,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _MAX_CALLS = 1024
 #: Copies of one call, each with a result.
 _MAX_COPIES = 4
-#: Launches of a call.
-_MAX_LAUNCHES = 64
+#: Launches of a call: a factorisation of a large matrix has thousands.
+_MAX_LAUNCHES = 4096
 #: Bytes that remembered calls hold: a part of the device's own memory, or of the host's, and at least so many.
 _PART, _PART_OF_HOST, _LEAST_BYTES = 16, 64, 64 << 20
 #: The part of these bytes that one call may hold.
