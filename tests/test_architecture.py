@@ -86,7 +86,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "fft": {PUBLIC, "algorithms", "tracebacks", "dispatch"},
     "tuning": {PUBLIC, "errors", "tracebacks", "cache", "progress", "lang", "run"},
     "blas": {PUBLIC, "algorithms", "tile", "tuning", "tracebacks", "dispatch"},
-    "linalg": {PUBLIC, "algorithms", "blas", "tracebacks", "dispatch"},
+    "linalg": {PUBLIC, "algorithms", "blas", "tile", "tracebacks", "dispatch"},
     # Kernels travel with their source, which front reads.
     "dask": {PUBLIC, "algorithms", "fft", "linalg", "rng", "front", "lang", "run", "tracebacks"},
     "testing": CORE | LIBRARIES | {PUBLIC},
