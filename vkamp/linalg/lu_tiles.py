@@ -59,6 +59,43 @@ def magnitude(x: Any) -> Any:
     return abs(x)
 
 
+@amp.func
+def find_pivot(
+    t_idx: Any, own: Any, j: Any, start: Any, rows: Any, *, threads: amp.constant, best: amp.constant
+) -> Any:
+    """The row of the largest element of column ``j``, from row ``j`` of the tile's rows on."""
+    found = best(-1.0, j)
+    for r in amp.static_range(own.extent[0]):
+        i = t_idx.local[1] + r * threads
+        if i >= j and start + i < rows:
+            size = magnitude(own[r, j])
+            if size > found.size:
+                found = best(size, i)
+    return tile.reduce(t_idx, found, larger).place
+
+
+@amp.func
+def eliminate(own: Any, upper: Any, t: Any, place: Any, *, j: amp.constant, threads: amp.constant) -> Any:
+    """Exchanges the rows ``j`` and ``place``, which are ``upper[1]`` and ``upper[0]``, and subtracts multiples of the
+    pivot's row from those below."""
+    columns = own.extent[1]
+    pivot = upper[0, j]
+    for r in amp.static_range(own.extent[0]):
+        i = t + r * threads
+        if i == place and place != j:
+            for c in amp.static_range(columns):
+                own[r, c] = upper[1, c]
+        if r == 0 and i == j:
+            for c in amp.static_range(columns):
+                own[0, c] = upper[0, c]
+        if i > j:
+            # A pivot of 0 has zeros below it.
+            if magnitude(pivot) != 0:
+                own[r, j] = own[r, j] / pivot
+            for c in amp.static_range(j + 1, columns):
+                own[r, c] -= own[r, j] * upper[0, c]
+
+
 @amp.kernel
 def factor_columns(
     t_idx, a, pivots, start, stop, first, last,
@@ -82,14 +119,7 @@ def factor_columns(
             if start + t + r * threads < rows and start + c < stop:
                 own[r, c] = a[n, start + t + r * threads, start + c]
     for j in amp.static_range(columns):
-        found = best(-1.0, j)
-        for r in amp.static_range(per):
-            i = t + r * threads
-            if i >= j and start + i < rows:
-                size = magnitude(own[r, j])
-                if size > found.size:
-                    found = best(size, i)
-        place = tile.reduce(t_idx, found, larger).place
+        place = find_pivot(t_idx, own, j, start, rows, threads=threads, best=best)
         for r in amp.static_range(per):
             for c in amp.static_range(columns):
                 if t + r * threads == place:
@@ -99,21 +129,7 @@ def factor_columns(
                 upper[1, c] = own[0, c]
             places[j] = place
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        pivot = upper[0, j]
-        for r in amp.static_range(per):
-            i = t + r * threads
-            if i == place and place != j:
-                for c in amp.static_range(columns):
-                    own[r, c] = upper[1, c]
-            if r == 0 and i == j:
-                for c in amp.static_range(columns):
-                    own[0, c] = upper[0, c]
-            if i > j:
-                # A pivot of 0 has zeros below it.
-                if magnitude(pivot) != 0:
-                    own[r, j] = own[r, j] / pivot
-                for c in amp.static_range(j + 1, columns):
-                    own[r, c] -= own[r, j] * upper[0, c]
+        eliminate(own, upper, t, place, j=j, threads=threads)
         t_idx.barrier.wait_with_tile_static_memory_fence()
     for r in amp.static_range(per):
         for c in amp.static_range(columns):
