@@ -122,7 +122,7 @@ def test_shapes_of_tiles_in_parts(is_column):
         for stage in shape.stages:
             assert stage.is_exact
             check_distances(n, found.gap, stage)
-    assert tiles.in_parts(12_289, np.dtype(np.complex64), 49_152, is_column) is None
+    assert tiles.in_parts(12_500, np.dtype(np.complex64), 49_152, is_column) is None
     assert tiles.in_parts(8192, np.dtype(np.complex128), 49_152, is_column) is None
 
 

@@ -41,7 +41,7 @@ _NEIGHBOURS = 4
 #: Numbers after which tile_static memory has a gap, so that threads use different banks: 16 of 8 bytes.
 _GAP = 16
 #: The same of parts, the most numbers of a thread that exchanges them, and the lines of its tile if they are columns.
-_BANKS, _MOST_NUMBERS, _ROWS_IN_PARTS = 32, 24, 8
+_BANKS, _MOST_NUMBERS, _ROWS_IN_PARTS = 32, 32, 8
 
 
 class Unfiltered:
@@ -207,12 +207,13 @@ def _table_of(radices: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def radices_in_tile(n: int, together: tuple[bool, bool]) -> tuple[int, ...]:
+def radices_in_tile(n: int, together: tuple[bool, bool], *, large: bool = False) -> tuple[int, ...]:
     """The radices of a line, with stages of radix 1 where threads would access memory that is far apart.
 
-    ``together``: whether it loads, and stores, neighbouring lines' numbers together.
+    ``together``: whether it loads, and stores, neighbouring lines' numbers together.  ``large``: also with products
+    above 16.
     """
-    radices = radices_of(n, primes=True)
+    radices = radices_of(n, large=large, primes=True)
     assert radices is not None
     if n <= 2:
         return radices
@@ -252,17 +253,20 @@ class InParts(NamedTuple):
 @lru_cache(maxsize=1024)
 def in_parts(n: int, dtype: np.dtype[Any], most_bytes: int, is_column: bool) -> InParts | None:
     """The tile for lines that are too long for one with whole numbers; None if there is none."""
-    if radices_of(n, primes=True) is None:
-        return None
-    radices = radices_in_tile(n, (is_column, is_column))
     rows = _ROWS_IN_PARTS if is_column else 1
-    radix = max(radices[:2])
-    gap = 0 if radix % 2 else _BANKS if _BANKS % radix == 0 else radix
-    if rows * (n + n // gap + _BANKS if gap else n) * real_of(dtype).itemsize > most_bytes:
-        return None
-    common = math.gcd(*[rows * n // each for each in radices])
-    threads = max([each for each in range(1, _MOST_THREADS + 1) if common % each == 0])
-    return InParts(radices, rows, gap, threads) if rows * n <= _MOST_NUMBERS * threads else None
+    for large in (True, False):
+        radices = radices_in_tile(n, (is_column, is_column), large=large)
+        radix = max(radices[:2])
+        gap = 0 if radix % 2 else _BANKS if _BANKS % radix == 0 else radix
+        if rows * (n + n // gap + _BANKS if gap else n) * real_of(dtype).itemsize > most_bytes:
+            continue
+        # All threads have as many numbers in all stages; more numbers hide the memory's latency better than threads.
+        common = math.gcd(*[rows * n // each for each in radices])
+        least = -(-rows * n // _MOST_NUMBERS)
+        threads = [each for each in range(least, _MOST_THREADS + 1) if common % each == 0]
+        if threads:
+            return InParts(radices, rows, gap, threads[0])
+    return None
 
 
 def _width(n: int, gap: int, neighbours: int, banks: int) -> int:
