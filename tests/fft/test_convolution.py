@@ -9,6 +9,7 @@ import vkamp as amp
 from tests.fft.compare import close, numbers, wide
 from tests.library_views import name_of
 from vkamp import fft
+from vkamp.algorithms import _choose
 
 MODES = ("full", "same", "valid")
 
@@ -61,6 +62,27 @@ def test_long_inputs_in_blocks(accelerator_view, n, m):
     full = np.convolve(wide(a), wide(b))
     for mode in MODES:
         close(fft.oaconvolve(a, b, mode, **where), kept(full, mode, (n,), (m,)))
+
+
+@pytest.mark.parametrize(("accelerator", "form"), [("llvmpipe@vulkan", "tiles"), ("swiftshader@vulkan", "runs")])
+def test_blocks_of_complex_numbers_and_integers(accelerator, form):
+    """Also as GPUs compute them, in one launch; into every other element of a target."""
+    view = amp.accelerator(accelerator).default_view
+    a, b = numbers(1300), numbers(9, seed=1)
+    integers = np.arange(1100, dtype=np.int32) % 23
+    host = np.zeros(2600 + 16, np.complex64)
+    with _choose.forced(form):
+        out = amp.array_view(host)[::2]
+        fft.oaconvolve(a, b, out=out, accelerator_view=view)
+        out.synchronize()
+        close(host[::2], np.convolve(wide(a), wide(b)))
+        found = fft.oaconvolve(integers, b.real.copy(), "same", accelerator_view=view)
+        close(found, kept(np.convolve(wide(integers), wide(b.real)), "same", (1100,), (9,)))
+        with amp.profile() as profile:
+            fft.oaconvolve(a, b, accelerator_view=view)
+    assert (host[1::2] == 0).all()
+    names = [launch.kernel for launch in profile.launches]
+    assert names == ["tile_pass"] * 2 if form == "tiles" else len(names) > 2
 
 
 @pytest.mark.sample("llvmpipe")

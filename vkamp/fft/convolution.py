@@ -15,11 +15,12 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import output, place
+from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.algorithms.transform import Mirrored, copy
-from vkamp.fft._arguments import check_precision, complex_of, real_of, transform, with_dtype
-from vkamp.fft.axes import Kind, transform_axes
-from vkamp.fft.lengths import smooth_from
+from vkamp.fft._arguments import check_precision, complex_of, input_of, real_of, transform, with_dtype
+from vkamp.fft.axes import transform_axes
+from vkamp.fft.filtered import run_filtered
+from vkamp.fft.lengths import Lines, smooth_from
 
 Mode = Literal["full", "same", "valid"]
 #: The length of a block, in lengths of the short input, and at least.
@@ -126,56 +127,72 @@ def correlate(
     return _convolved(source, other, mode, out, accelerator_view)
 
 
-class _Blocks(lazy.Lazy):
-    """A long input as rows of ``length`` elements, ``step`` apart; the first begins ``before`` elements before it."""
+class _Blocks:
+    """A long input in blocks, ``step`` apart; the first begins ``before`` elements before it.  Around it are zeros."""
 
-    __slots__ = ("before", "n", "step", "values", "zero")
+    __slots__ = ("before", "kind", "n", "step", "values")
 
-    def __init__(self, values: lazy.Lazy, rows: int, length: int, step: int, before: int, zero: Any) -> None:
-        super().__init__((rows, length))
-        self.values, self.step, self.before, self.zero = values, step, before, zero
+    def __init__(self, values: lazy.Lazy, kind: Any, step: int, before: int) -> None:
+        self.values, self.kind, self.step, self.before = values, kind, step, before
         self.n = values.extent[0]
 
     @amp.func
-    def value(self, i):
-        """An element; zero outside of the input."""
-        at = i[0] * self.step + i[1] - self.before
-        x = self.zero
-        if at >= 0 and at < self.n:
-            x = self.values.value(at)
-        return x
-
-
-class _TimesRow(lazy.Lazy):
-    """Each row times one row."""
-
-    __slots__ = ("row_values", "rows")
-
-    def __init__(self, rows: Any, row: Any) -> None:
-        super().__init__(rows.extent)
-        self.rows, self.row_values = rows, row
+    def one(self, block, p):
+        """An element of a block."""
+        at = block * self.step + p - self.before
+        z = self.values.value(min(max(at, 0), self.n - 1))
+        is_inside = at >= 0 and at < self.n
+        return self.kind(z.real if is_inside else 0, z.imag if is_inside else 0)
 
     @amp.func
-    def value(self, i):
-        """An element."""
-        return self.rows[i] * self.row_values[i[1]]
+    def load(self, o, p):
+        """An element of a line."""
+        return self.one(o, p)
 
 
-class _Joined(lazy.Lazy):
-    """The last ``step`` elements of each row, one after the other, from ``first`` on."""
+class _TwoBlocks(_Blocks):
+    """Two blocks of real numbers in each line, as real and imaginary parts."""
 
-    __slots__ = ("first", "length", "rows", "step")
-
-    def __init__(self, rows: Any, n: int, step: int, first: int) -> None:
-        super().__init__(n)
-        self.rows, self.step, self.first = rows, step, first
-        self.length = rows.extent[1]
+    __slots__ = ()
 
     @amp.func
-    def value(self, i):
-        """An element."""
-        row = (i + self.first) // self.step
-        return self.rows[row, i + self.first - row * self.step + self.length - self.step]
+    def load(self, o, p):
+        """An element of a line."""
+        return self.kind(self.one(2 * o, p).real, self.one(2 * o + 1, p).real)
+
+
+class _Joined:
+    """The results from ``first`` on: of each block's convolution, given as conjugates, all but the first elements."""
+
+    __slots__ = ("before", "first", "kept", "out", "step")
+
+    def __init__(self, out: Any, step: int, before: int, first: int) -> None:
+        self.out, self.step, self.before, self.first = out, step, before, first
+        self.kept = out.extent[0]
+
+    @amp.func
+    def one(self, block, p, x):
+        """Stores an element of a block."""
+        to = block * self.step + p - self.before - self.first
+        if p >= self.before and to >= 0 and to < self.kept:
+            self.out[to] = x
+
+    @amp.func
+    def store(self, o, p, z):
+        """Stores an element of a line."""
+        self.one(o, p, z.conjugate())
+
+
+class _TwoJoined(_Joined):
+    """The same of two blocks of real numbers in each line."""
+
+    __slots__ = ()
+
+    @amp.func
+    def store(self, o, p, z):
+        """Stores an element of a line."""
+        self.one(2 * o, p, z.real)
+        self.one(2 * o + 1, p, -z.imag)
 
 
 @transform
@@ -190,7 +207,8 @@ def oaconvolve(
     """The convolution of a long input with a short one, of one dimension each (scipy: ``signal.oaconvolve``).
 
     It is computed in blocks of ``a``, which overlap by the length of ``b`` (T. G. Stockham, *High-Speed Convolution and
-    Correlation*, 1966), so the transforms are short, and need less memory.  Arguments as in :func:`convolve`; TypeError
+    Correlation*, 1966), so the transforms are short, and need less memory: a block's transform, the product and the
+    transform back are one launch on GPUs where the block fits in a tile.  Arguments as in :func:`convolve`; TypeError
     for other ranks.
     """
     source, other = _checked(a, b, mode)
@@ -207,14 +225,10 @@ def oaconvolve(
     first, kept = _kept(mode, n, m)
     result = with_dtype(output(out, (kept,), made, view, source, other), made)
     step = length - m + 1
-    zero = np.zeros(1, lazy.computed_type(source))[0]
-    blocks = _Blocks(source, -(-(first + kept) // step), length, step, m - 1, zero)
-    there: Kind = "half" if is_real else "complex"
-    spectra = transform_axes(blocks, [(1, length)], 1.0, None, view, there, inverse=False)
-    filtered = transform_axes(other, [(0, length)], 1.0, None, view, there, inverse=False)
-    product = _TimesRow(spectra, filtered)
-    back = transform_axes(
-        product, [(1, length)], 1 / length, None, view, "real" if is_real else "complex", inverse=True
-    )  # fmt: skip
-    copy(_Joined(back, kept, step, first), out=result, accelerator_view=view)
+    lines = Lines(-(-(first + kept) // (step * (2 if is_real else 1))), length, 1)
+    spectrum = transform_axes(other, [(0, length)], 1 / length, None, view, "complex", inverse=False)
+    with in_a_row(result, view) as row:
+        load = (_TwoBlocks if is_real else _Blocks)(input_of(source)[0], dtype.type, step, m - 1)
+        store = (_TwoJoined if is_real else _Joined)(row, step, m - 1, first)
+        run_filtered(view, load, store, spectrum, lines, dtype, kept=length)
     return result
