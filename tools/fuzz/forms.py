@@ -91,6 +91,15 @@ FORMS: dict[str, tuple[str, ...]] = {
                         "@1 = <pairs>[1]\n$ += $shifted(@1, 3)\n$ += <same>[1].ma"),
     "method": ("@1 = <body>\n@1.push(<int>)\n$ += @1.total()", "@1 = <bodies>[<int> & 1]\n@1.push(<int>)\n"
                "$ += <same>[0].total() + 3 * <same>[1].mx", "<bodies>[1].push(<int>)\n$ += <same>[1].mx"),
+    "plain method": ("@1 = <body>\n$ += @1.mixed(<int>) * 2 + @1.mx", "$ += <bodies>[1].mixed(<int>) + <same>[1].mx"),
+    "struct operator": (
+        "@1 = <body>\n$ += (@1 - @1).total() + @1.mx", "@1 = <body>\n@2 = @1 - @1\n$ += @2.mx * 3 + @1.mx",
+        "@1 = <bodies>[<int> & 1]\n@2 = (@1 - <same>[0]).total()\n$ += @2 + <same>[0].mx",
+        "if <bodies>[0] < <same>[1]:\n    $ += <same>[0].mx", "$ += (<bodies>[1] - <same>[0]).mx + <same>[1].mx",
+        "@1 = <body>\nfor @2 in range((@1 - @1).total() & 3):\n    $ += @1.mx + @2"),
+    "property": (
+        "@1 = <body>\n$ += @1.twice + @1.mx", "$ += <bodies>[<int> & 1].twice + <same>[1].mx",
+        "@1 = <bodies>[0]\n@1.mk[@1.twice & 1] += 2\n$ += <same>[0].mx + @1.mk[0] * 3"),
     "part as argument": ("@1 = <body>\n$fill(@1.mk, <int>)\n$ += sum(@1.mk)",
                          "@1 = <bodies>[<int> & 1]\n$fill(@1.mk, <int>)\n$ += <same>[0].mk[1] + <same>[1].mk[2] * 2",
                          "@1 = amp.private((2, 3), amp.int32)\n@1[0, 1] = 3\n@1[0, 2] = 5\n$fill(@1[0], <int>)\n"
@@ -138,7 +147,12 @@ _FILL = "@amp.func\ndef {0}fill(values, n):\n    values[1] = n\n    values[2] +=
 _BODY = (
     "@amp.struct\nclass Body:\n    mx: amp.int32\n    my: amp.float32\n    mk: (amp.int32, (3,))\n\n"
     "    @amp.func\n    def push(self, n):\n        self.mx += n\n        if n > 3:\n            self.mk[1] = n\n\n"
-    "    @amp.func\n    def total(self):\n        return self.mx * 2 + self.mk[1] + amp.int32(self.my * 2)"
+    "    @amp.func\n    def total(self):\n        return self.mx * 2 + self.mk[1] + amp.int32(self.my * 2)\n\n"
+    "    @amp.func\n    def __sub__(self, other):\n        self.mx += 3\n"
+    "        return Body(mx=self.mx - other.mx, my=self.my)\n\n"
+    "    def __lt__(self, other):\n        self.mx += 7\n        return self.mx < other.mx\n\n"
+    "    @property\n    def twice(self):\n        self.mx += 5\n        return self.mx * 2\n\n"
+    "    def mixed(self, n):\n        self.mx ^= n\n        return self.mk[0] + n"
 )
 _WORD = re.compile(r"<([a-z0-9 ]+)>")
 
