@@ -92,6 +92,12 @@ class Record:
     def __setitem__(self, name: Any, value: Any) -> None:
         setattr(self, name, value)
 
+    def __sub__(self, other: Any) -> Any:
+        return self.cls.__sub__.__get__(self)(other) if hasattr(self.cls, "__sub__") else NotImplemented
+
+    def __lt__(self, other: Any) -> Any:
+        return self.cls.__lt__.__get__(self)(other)
+
     def copy(self) -> Record:
         """The value alone."""
         return Record(self.cell.copy())
