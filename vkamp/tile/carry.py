@@ -77,6 +77,9 @@ def _carry(
     has = False
     own = total.copy()
     while left > 0:
+        # The first thread comes from a branch: without a barrier, drivers may run the functions of its subgroup for the
+        # other lanes before.
+        t_idx.barrier.wait_with_tile_static_memory_fence()
         if not amp.target.cpu and amp.target.has("subgroup_shuffle") and amp.target.has("subgroup_arithmetic"):
             if amp.subgroup.id() == 0:
                 _look_at_many(t_idx, status, left, has, own, op, before, state, words=words)
@@ -200,10 +203,9 @@ def _look_at_many(
     missing = 0
     while left > 0 and looks < _LOOKS:
         at = left - size + lane
-        flag = amp.uint32(1)
-        value = own.copy()
-        if at >= 0:
-            flag, value = _found(status, at, own, words=words)
+        # All lanes look, without a branch.
+        flag, value = _found(status, max(at, 0), own, words=words)
+        flag = flag if at >= 0 else amp.uint32(1)
         # Nothing before the last prefix is needed.
         first = amp.subgroup.max(lane if flag == 2 else -1)
         empty = amp.subgroup.max(lane if flag == 0 and lane > first else -1)
