@@ -47,6 +47,10 @@ class Cuda:
         self.mapped = []
         self.waits = []
         self.broken = None
+        self.busy = set()
+
+    def is_idle(self, stream):
+        return stream not in self.busy
 
     def import_memory(self, descriptor, nbytes):
         self.mapped.append(Mapped(descriptor, nbytes))
@@ -116,6 +120,44 @@ def test_both_sides_work_on_the_same_memory(shared, fake):
     np.testing.assert_array_equal(buffer.download(0, 4 * N).view(np.uint32), values)
     buffer.upload(4, np.zeros(8, np.uint8))
     assert (seen[1:3] == 0).all()
+    assert lent.buffer is buffer
+
+
+class Order:
+    """What semaphores would order: it records the streams that launches wait for, and those that wait for launches."""
+
+    def __init__(self):
+        self.calls = []
+
+    def before(self, streams):
+        self.calls.append(("before", *streams))
+
+    def after(self, streams):
+        self.calls.append(("after", *streams))
+
+
+def test_semaphores_order_only_what_is_under_way(shared, fake, monkeypatch):
+    """A launch waits for a stream that has work, and the stream for a launch that has not ended after the call."""
+    order = Order()
+    buffer = shared.buffer(np.zeros(N, np.uint32))
+    outside = buffer.external()
+    shared.queue.device.sharing.host_waits = ""
+    monkeypatch.setattr(sharing.Sharing, "_order_of", lambda self, queue: order)
+    lent = outside.lend(7)
+    assert order.calls == [("after", 7)]
+    order.calls.clear()
+    monkeypatch.setattr(sharing, "_PATIENCE", 60.0)
+    add(shared, buffer, 1)
+    assert order.calls == []
+    np.testing.assert_array_equal(fake.words(buffer), np.ones(N))
+    monkeypatch.setattr(sharing, "_PATIENCE", 0.0)
+    shared.launch("long", [buffer], [20, 50_000], groups=(1, 1, 1))
+    assert order.calls == [("after", 7)]
+    order.calls.clear()
+    fake.busy.add(7)
+    add(shared, buffer, 1)
+    assert order.calls == [("before", 7), ("after", 7)]
+    shared.queue.wait()
     assert lent.buffer is buffer
 
 

@@ -142,6 +142,12 @@ class CudaDevice:
         with self._current():
             self._call("cuWaitExternalSemaphoresAsync", [semaphore], [parameters], 1, self._stream(stream))
 
+    def is_idle(self, stream: int) -> bool:
+        """Whether a stream has no work."""
+        with self._current():
+            status = int(self._cuda.cuStreamQuery(self._stream(stream))[0])
+        return status == 0
+
     def synchronize(self, stream: int) -> None:
         """Waits on the host for the work that a stream has."""
         with self._current():

@@ -9,6 +9,7 @@ host waits instead.
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 Buffer = DeviceBuffer[MemorySlot]
 #: Streams that are never destroyed: the legacy default stream, and the thread's.
 _LASTING = {1, 2}
+#: How long the host polls for the end of a launch while CUDA is idle (seconds).
+_PATIENCE = 2e-4
 
 
 def memory_descriptor(api: Api, block: MemoryBlock) -> int:
@@ -209,9 +212,24 @@ class Sharing:
         streams = ended & _LASTING
         for each in submission.access.all:
             streams |= self._streams.get(each, {}).keys()
-        self.wait_for(queue, streams)
-        frames.submit(submission.frame)
+        if not self.host_waits and all(self.cuda.is_idle(stream) for stream in streams):
+            # A semaphore in a stream makes the device change to CUDA's context and back, which takes longer than
+            # most launches.
+            frames.submit(submission.frame)
+            if self._is_short(queue, submission):
+                return
+        else:
+            self.wait_for(queue, streams)
+            frames.submit(submission.frame)
         self._after(queue, streams, submission)
+
+    def _is_short(self, queue: VulkanQueue, submission: Submission) -> bool:
+        """Whether a submission ends within the time that a change of context takes."""
+        until = time.perf_counter() + _PATIENCE
+        while not queue.frames.is_done(submission.frame):
+            if time.perf_counter() > until:
+                return False
+        return True
 
     def wait_for(self, queue: VulkanQueue, streams: Iterable[int]) -> None:
         """Makes the queue's later work wait for the work that the streams have."""
