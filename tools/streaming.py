@@ -40,21 +40,37 @@ def scaled(idx, values, out):
     out[idx] = values[idx] * 2.0 + 1.0
 
 
-def reading(values: Any, threads: int) -> float:
-    """Bytes per second of reading an array in memory by several threads."""
+def copying(values: Any, threads: int) -> float:
+    """Bytes per second of copying an array in memory to other memory, by several threads."""
     flat = values.reshape(-1).view(np.uint8)
     step = 8 << 20
-    into = np.zeros((threads, step), np.uint8)
+    into = np.zeros(min(flat.size, _GIB) // step * step or step, np.uint8)
 
-    def read(number: int) -> None:
+    def copy(number: int) -> None:
         for start in range(number * step, flat.size, threads * step):
             part = flat[start : start + step]
-            into[number, : part.size] = part
+            at = start % into.size
+            np.copyto(into[at : at + part.size], part)
 
     started = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(read, range(threads)))
+        list(pool.map(copy, range(threads)))
     return float(flat.size / (time.perf_counter() - started))
+
+
+def transfers(view: Any, nbytes: int = 512 << 20) -> tuple[float, float]:
+    """Bytes per second to and from the device, of memory that it has not imported."""
+    target = amp.array(amp.extent(nbytes // 4), amp.float32, accelerator_view=view)
+    best = [float("inf")] * 2
+    for _ in range(4):
+        for k in range(2):
+            values = np.ones(nbytes // 4, np.float32)  # a new array each time
+            pair = (values, target) if k == 0 else (target, values)
+            started = time.perf_counter()
+            amp.copy(*pair)
+            view.wait()
+            best[k] = min(best[k], time.perf_counter() - started)
+    return nbytes / best[0], nbytes / best[1]
 
 
 def bus(view: Any, nbytes: int = 256 << 20) -> tuple[float, float]:
@@ -108,9 +124,10 @@ def main() -> None:
             assert not sums.any(), "rows of zeros have other sums"
         if view.accelerator.is_emulated:
             return
-        for threads in (4, 8, 16):
-            values = np.memmap(path, np.float32, "r", shape=(count, COLUMNS))
-            print(f"reading by {threads} threads: {reading(values, threads) / 1e9:.1f} GB/s", flush=True)
+        part: Any = np.memmap(path, np.float32, "r", shape=(count, COLUMNS))[: 4 * _GIB // (4 * COLUMNS)]
+        for threads in (1, 4, 8, 12, 16):
+            print(f"copying by {threads} threads: {copying(part, threads) / 1e9:.1f} GB/s", flush=True)
+        print("transfers: {:.1f} GB/s to the device, {:.1f} from it".format(*(x / 1e9 for x in transfers(view))))
         print("bus: {:.1f} GB/s to the device, {:.1f} from it".format(*(each / 1e9 for each in bus(view))))
         if given.scale_gib:
             _scale(view, int(given.scale_gib * _GIB), block)

@@ -264,3 +264,32 @@ def test_threads_transfer_at_once(direct, copies):
         each.join()
     assert not wrong
     assert len(copies) > 60
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="the system does not list a process's mappings")
+def test_files_and_shared_memory_are_not_imported(tmp_path):
+    """NVIDIA's driver refuses them, and after that imports nothing."""
+    import mmap
+
+    size = 64 << 10
+    np.arange(size, dtype=np.uint8).tofile(tmp_path / "values")
+    for mode in ("r", "r+", "c"):
+        assert not direct_copies.is_private(np.memmap(tmp_path / "values", np.uint8, mode))
+    shared = np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    assert not direct_copies.is_private(shared)
+    assert not direct_copies.is_private(shared[size // 2 :])
+    private = np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+    assert direct_copies.is_private(private)
+    assert direct_copies.is_private(np.zeros(4 << 20, np.uint8)) and direct_copies.is_private(np.zeros(8, np.uint8))
+
+
+def test_an_array_of_a_file_is_transferred_without_an_import(direct, copies, tmp_path):
+    values = bytes_of(4 * N, 1)
+    values.tofile(tmp_path / "values")
+    mapped = np.memmap(tmp_path / "values", np.uint8, "r")
+    buffer = direct.buffer(np.zeros(N, np.uint32))
+    for _ in range(5):
+        upload(direct, buffer, mapped)
+    assert imports(direct) == 0
+    assert copies == []
+    np.testing.assert_array_equal(buffer.download(0, 4 * N), values)

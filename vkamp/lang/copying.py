@@ -69,6 +69,28 @@ def copy_soon(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Callable[
     return None
 
 
+def in_threads(work: Callable[[], None], count: int) -> None:
+    """Calls ``work`` in this thread, and at the same time in up to ``count - 1`` others; waits for all, even after
+    Ctrl-C. Raises what one of the calls raises."""
+    others: list[Future[None]] = []
+    try:
+        for _ in range(count - 1):
+            others.append(_executor().submit(work))
+    except RuntimeError:
+        pass  # The interpreter is shutting down: this thread alone does the work.
+    failures: list[BaseException] = []
+    try:
+        work()
+    finally:
+        for each in others:
+            try:
+                _finish([each])
+            except BaseException as error:
+                failures.append(error)
+    if failures:
+        raise failures[0]
+
+
 def _begin(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Future[None] | None:
     """A copy in another thread; None if the interpreter is shutting down and starts no more threads."""
     try:
@@ -96,7 +118,8 @@ def _executor() -> ThreadPoolExecutor:
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor  # Imported when needed: it takes long to load.
 
-        _pool = ThreadPoolExecutor(_MAX, "vkamp-copy")
+        # Twice as many as one copy uses: copies in both directions run at the same time.
+        _pool = ThreadPoolExecutor(2 * _MAX, "vkamp-copy")
     return _pool
 
 

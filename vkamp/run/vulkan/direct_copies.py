@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from vkamp.lang.region import ByteSet
 from vkamp.run.plan import access_of
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
+from vkamp.run.vulkan.lanes import Lanes, is_large
 from vkamp.run.vulkan.memory import MemorySlot
 
 if TYPE_CHECKING:
@@ -179,6 +181,9 @@ class ImportedArrays:
             self._stale.append(found.slot)
             found.slot = None
         if found.slot is None and found.times > _TRANSFERS and self._bytes + data.size <= self._most:
+            if not is_private(data):
+                found.times = -1 << 60
+                return None
             found.forks = _Forks.count
             found.slot = self._device.memory.import_for_copies(self._device.number(), data)
             if found.slot is None:
@@ -202,6 +207,28 @@ class ImportedArrays:
     def _free(self, slot: MemorySlot) -> None:
         self._bytes -= slot.nbytes
         self._device.memory.free(slot.block)
+
+
+def is_private(data: _Bytes) -> bool:
+    """Whether the memory belongs to this process alone, and is no file: NVIDIA's driver refuses other memory, and
+    imports none at all after that."""
+    first = int(data.__array_interface__["data"][0])
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            return _is_anonymous(maps, first, first + data.size)
+    except OSError:  # not Linux
+        return True
+
+
+def _is_anonymous(maps: Iterable[str], first: int, last: int) -> bool:
+    """Whether all mappings of a range of addresses are private and have no file; ``maps``: the lines of
+    /proc/self/maps."""
+    for line in maps:
+        addresses, modes, _, _, number = line.split(maxsplit=5)[:5]
+        begin, end = (int(each, 16) for each in addresses.split("-"))
+        if begin < last and end > first and (modes[3] != "p" or number != "0"):
+            return False
+    return True
 
 
 def _owner(data: _Bytes) -> object:
@@ -231,6 +258,7 @@ class DirectCopies:
         self.arrays = ImportedArrays(device)
         self._queues = [CopyQueue(device, queue) for queue in queues]
         self._up, self._down = self._queues[0], self._queues[-1]
+        self._lanes_up, self._lanes_down = Lanes(device, queues[0], "upload"), Lanes(device, queues[-1], "readback")
 
     def send(self, queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet | None) -> bool:
         """Copies ``data`` (the bytes ``where``) into a buffer, if its memory is imported and the buffer is not in
@@ -241,7 +269,7 @@ class DirectCopies:
             with self._device.lock:
                 slot = None if queue.is_used(buffer.slot, writes_only=False) else self._import(data)
             if slot is None:
-                return False
+                return self._send_by_lanes(queue, buffer, offset, data, where)
             part = ByteSet.interval(0, data.size) if where is None else where
             self._copy(self._up, slot, buffer.slot, staging.regions_of(part, 0, offset))
             with self._device.lock:
@@ -256,11 +284,42 @@ class DirectCopies:
             with self._device.lock:
                 slot = self._import(out)
             if slot is None:
-                return False
+                return self._fetch_by_lanes(queue, buffer, offset, out, where)
             queue.settle(buffer, writes_only=True)
             part = ByteSet.interval(0, out.size) if where is None else where
             self._copy(self._down, buffer.slot, slot, staging.regions_of(part, offset, 0))
         return True
+
+    def _send_by_lanes(
+        self, queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet | None
+    ) -> bool:
+        if where is not None or not is_large(data):
+            return False
+        queue.settle(buffer, writes_only=False)
+        if not self._guarded(lambda: self._lanes_up.send(buffer.slot, offset, data)):
+            return False
+        with self._device.lock:
+            queue.note_copied(data.size)
+            queue.note_written(access_of((buffer.slot.id,), (True,)))
+        return True
+
+    def _fetch_by_lanes(
+        self, queue: VulkanQueue, buffer: Buffer, offset: int, out: _Bytes, where: ByteSet | None
+    ) -> bool:
+        if where is not None or not is_large(out):
+            return False
+        queue.settle(buffer, writes_only=True)
+        if not self._guarded(lambda: self._lanes_down.fetch(buffer.slot, offset, out)):
+            return False
+        with self._device.lock:
+            queue.note_copied(out.size)
+        return True
+
+    def _guarded(self, copy: Callable[[], bool]) -> bool:
+        try:
+            return copy()
+        except VulkanError as error:
+            raise self._device.failed(error) from error
 
     def _import(self, data: _Bytes) -> MemorySlot | None:
         try:
@@ -278,3 +337,5 @@ class DirectCopies:
         """Destroys the queues' objects; the device frees its memory itself."""
         for queue in self._queues:
             queue.destroy()
+        for lanes in (self._lanes_up, self._lanes_down):
+            lanes.destroy()

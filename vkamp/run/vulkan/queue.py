@@ -425,6 +425,10 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         state = self._state
         self._state = state._replace(hazards=state.hazards.and_then(access, False, True))
 
+    def note_copied(self, nbytes: int) -> None:
+        """Counts bytes that were copied outside this queue, between the device's memory and the host's."""
+        self._statistics.synced_bytes += nbytes
+
     def is_used(self, slot: MemorySlot, *, writes_only: bool) -> bool:
         """Whether unfinished work uses or writes a slot."""
         if not self._uses(slot, writes_only):

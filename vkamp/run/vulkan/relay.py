@@ -57,7 +57,7 @@ class Relay:
     @classmethod
     def between(cls, one: VulkanDevice, other: VulkanDevice) -> Relay | None:
         """New pages; None if one of the devices cannot import them."""
-        memory = np.frombuffer(mmap.mmap(-1, _PIECES * _PIECE), np.uint8)
+        memory = np.frombuffer(_pages(_PIECES * _PIECE), np.uint8)
         found: tuple[list[MemorySlot], list[MemorySlot]] = ([], [])
         for device, slots in zip((one, other), found, strict=True):
             with device.lock:
@@ -72,6 +72,13 @@ class Relay:
             for slot in slots:
                 device.give_back(slot)
         return None
+
+
+def _pages(nbytes: int) -> mmap.mmap:
+    """New pages of the process alone, since NVIDIA's driver does not import shared ones."""
+    if hasattr(mmap, "MAP_PRIVATE") and hasattr(mmap, "MAP_ANONYMOUS"):
+        return mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return mmap.mmap(-1, nbytes)
 
 
 def relay(source: Buffer, source_offset: int, target: Buffer, target_offset: int, nbytes: int) -> None:
