@@ -26,6 +26,7 @@ from vkamp.run import (
 from vkamp.run.driver import Driver
 from vkamp.run.engine import DeviceInfo, Dispatch, Engine, Queue
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.vulkan.api import Api
 from vkamp.run.vulkan.commands import DispatchWork
 from vkamp.run.vulkan.engine import VulkanEngine
 
@@ -287,3 +288,17 @@ def validated(script, tmp_path):
         return output
 
     return run
+
+
+class OneFamily(Api):
+    """The copies use one of the queues that compute, since CPU drivers have no other."""
+
+    def __init__(self, info):
+        super().__init__(info)
+        if not self.copy_queues:
+            self.copy_family, self.copy_queues = self.family, self.queues[:1]
+
+
+def bytes_of(size, seed):
+    """Random bytes."""
+    return np.random.default_rng(seed).integers(0, 256, size, np.uint8)

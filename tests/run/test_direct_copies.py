@@ -10,25 +10,16 @@ import warnings
 import numpy as np
 import pytest
 
-from tests.run.conftest import Runner, device
+from tests.run.conftest import OneFamily, Runner, bytes_of, device
 from vkamp.lang.region import ByteSet
 from vkamp.run.vulkan import device as vulkan_device
 from vkamp.run.vulkan import direct_copies
-from vkamp.run.vulkan.api import Api, copying_family
+from vkamp.run.vulkan.api import copying_family
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.engine import VulkanEngine
 from vkamp.run.vulkan.queue import VulkanQueue
 
 N = 5003
-
-
-class OneFamily(Api):
-    """The copies use one of the queues that compute, since CPU drivers have no other."""
-
-    def __init__(self, info):
-        super().__init__(info)
-        if not self.copy_queues:
-            self.copy_family, self.copy_queues = self.family, self.queues[:1]
 
 
 @pytest.fixture
@@ -57,10 +48,6 @@ def copies(monkeypatch):
 
     monkeypatch.setattr(direct_copies.CopyQueue, "copy", counted)
     return found
-
-
-def bytes_of(size, seed):
-    return np.random.default_rng(seed).integers(0, 256, size, np.uint8)
 
 
 def upload(runner, buffer, values, where=None, *, offset=0):

@@ -10,8 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.run.conftest import Runner, device
-from tests.run.test_direct_copies import OneFamily, bytes_of
+from tests.run.conftest import OneFamily, Runner, bytes_of, device
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang import copying
 from vkamp.run.vulkan import device as vulkan_device

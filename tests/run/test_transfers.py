@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.run.conftest import Runner, device
+from tests.run.conftest import Runner, bytes_of, device
 from vkamp.errors import AmpError
 from vkamp.lang import copying
 from vkamp.lang.region import ByteSet
@@ -37,10 +37,6 @@ def small_pieces(request, monkeypatch):
     monkeypatch.setattr(copying, "_MIN", 2)
     monkeypatch.setattr(staging, "_PIECE", 1000)
     monkeypatch.setattr(staging, "_WINDOW", 3000)
-
-
-def bytes_of(size, seed):
-    return np.random.default_rng(seed).integers(0, 256, size, np.uint8)
 
 
 @pytest.mark.parametrize("size", [1, 999, 1000, 1001, 4 * N])
