@@ -27,6 +27,7 @@ Quirk = Literal[
     "halved_magnitudes",
     "loops_in_a_row",
     "merged_branches",
+    "slow_exchanges",
     "unchecked_atomics",
     "unchecked_bounds",
     "unsigned_to_float",

@@ -277,6 +277,31 @@ def loops_in_a_row(view):
     return right and (in_a_row <= 5 or "llvmpipe" not in view.accelerator.description.lower())
 
 
+@amp.kernel
+def exchange(t_idx, a):
+    i = t_idx.global_[0]
+    x = a[i]
+    x = 3 * x + amp.subgroup.shuffle_xor(x, 1)
+    x = 3 * x + amp.subgroup.shuffle_xor(x, 2)
+    x = 3 * x + amp.subgroup.shuffle_xor(x, 3)
+    a[i] = x
+
+
+def slow_exchanges(view):
+    """Lanes exchange values by swaps of quads, with the same results as by shuffles."""
+    numbers = np.arange(64, dtype=np.int32)
+    expected = numbers.copy()
+    for distance in (1, 2, 3):
+        expected = 3 * expected + expected[np.arange(64) ^ distance]
+    values = amp.array_view(numbers)
+    domain = amp.extent(64).tile(64)
+    amp.parallel_for_each(view, domain, exchange, values)
+    glsl = exchange.inspect(view, domain, values).glsl
+    has_swaps = all(f"subgroupQuadSwap{way}(" in glsl for way in ("Horizontal", "Vertical", "Diagonal"))
+    is_slow = "swiftshader" in view.accelerator.description.lower()
+    return np.array_equal(np.asarray(values), expected) and has_swaps == is_slow
+
+
 PROGRAMS = {
     program.__name__: program
     for program in (
@@ -290,6 +315,7 @@ PROGRAMS = {
         halved_magnitudes,
         loops_in_a_row,
         merged_branches,
+        slow_exchanges,
         unchecked_atomics,
         unchecked_bounds,
         unsigned_to_float,

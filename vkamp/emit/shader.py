@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, Target
+from vkamp.emit.exchanges import quad_swap
 from vkamp.emit.expressions import memory_name
 from vkamp.emit.globals import Globals, word_type
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
@@ -378,11 +379,14 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     statements = [s for function in (*kernel.functions, kernel.body) for s in ir.walk_statements(function.body)]
     texts = [text for s in statements if isinstance(s, ir.Barrier) for text in fence_glsl(s.fence, target)]
     hints = any(isinstance(s, ir.For) and s.unroll for s in statements)
+    swaps = False
     used: set[Operation] = {"basic"} if any(text.startswith("subgroup") for text in texts) else set()
     for node in subgroup_uses(kernel):
         used |= set(subgroup_form(node)[1])
+        swaps = swaps or quad_swap(node, target.quirks) is not None
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
+    names += ["GL_KHR_shader_subgroup_quad"] if swaps else []
     names += _type_extensions(types_in_use(kernel), Forms(target.types))
     if any(isinstance(s, ir.Atomic) and s.place.type == FLOAT32 for s in statements):
         names.append("GL_EXT_shader_atomic_float")

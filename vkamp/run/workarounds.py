@@ -85,6 +85,12 @@ WORKAROUNDS = (
         "the SPIR-V runs one side after the other, or computes both and selects",
     ),
     Workaround(
+        "slow_exchanges",
+        _SWIFTSHADER,
+        "compares the numbers of all lanes in subgroupShuffleXor, by constants, too",
+        "a constant distance of 1 to 3 is a subgroupQuadSwap: a product of matrices is 1.5 times as fast",
+    ),
+    Workaround(
         "unchecked_bounds",
         _SWIFTSHADER,
         "crashes at an access far out of bounds: Kompute cannot enable the driver's checks",
