@@ -62,7 +62,8 @@ def _transposed(source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_v
     if quads[0] is None or quads[1] is None or quads[0].dtype != quads[1].dtype:
         # A new result is used by the general form, too.
         return moved(lambda x: _Permuted(x, (1, 0)), source, result, view)
-    amp.parallel_for_each(view, amp.extent(rows // 4, columns // 4).tile(16, 4).pad(), transpose_quads, *quads)
+    # Tall tiles: a subgroup's stores go to few rows of the result, and to neighbouring lines of the caches.
+    amp.parallel_for_each(view, amp.extent(rows // 4, columns // 4).tile(64, 4).pad(), transpose_quads, *quads)
     return result
 
 
