@@ -2,7 +2,8 @@
 
 This is the form for CPU drivers: each run of elements counts its digits, a scan of all counts gives each run its
 places, and each run moves its elements there in order (H. Hollerith's method; M. Zagha and G. Blelloch, *Radix Sort for
-Vector Multiprocessors*, 1991).  ``radix_sort_tiles`` has that of GPUs, ``_digits`` the digits of numbers.
+Vector Multiprocessors*, 1991).  ``radix_sort_sweep`` has that of GPUs, ``radix_sort_tiles`` that of tiles which do not
+wait for each other, ``_digits`` the digits of numbers.
 """
 
 # Kernels have untyped parameters.
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy, radix_sort_tiles
+from vkamp.algorithms import _choose, functional, lazy, radix_sort_sweep, radix_sort_tiles
 from vkamp.algorithms._arguments import dtype_of
 from vkamp.algorithms._digits import bits_of, digits_of, passes, words_in
 from vkamp.algorithms._loops import without_loops
@@ -134,7 +135,8 @@ def sort_pairs(
     """
     keys = keys.flat()
     if _choose.form_of(view) == "tiles":
-        radix_sort_tiles.sort_pairs(view, keys, values, digits, bits, out, moved)
+        in_tiles = radix_sort_sweep if radix_sort_sweep.can_sweep(view, keys.extent[0]) else radix_sort_tiles
+        in_tiles.sort_pairs(view, keys, values, digits, bits, out, moved)
         return
     n, has_values = keys.extent[0], values is not None
     split = _choose.runs(view, n)

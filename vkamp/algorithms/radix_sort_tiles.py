@@ -1,10 +1,10 @@
-"""The radix sort of GPUs: eight bits in each pass, in tiles of threads.
+"""The radix sort in tiles of threads that do not wait for each other: eight bits in each pass.
 
 In each pass, tiles count their digits, a scan of all counts gives each tile its places, and the tiles move their keys
 there.  A tile ranks its keys by votes of subgroups: of each key the lanes with the same digit are found with one ballot
 for each bit.  It then puts the keys in their order in ``tile_static`` memory, so that neighbouring threads store to
 neighbouring places (A. Adinets and D. Merrill, *Onesweep: A Faster Least Significant Digit Radix Sort for GPUs*, 2022,
-section 4.4; T. Smith, *GPUSorting*).
+section 4.4; T. Smith, *GPUSorting*).  ``radix_sort_sweep`` does all that in one launch.
 """
 
 # Kernels have untyped parameters.
@@ -20,10 +20,9 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._digits import passes
+from vkamp.algorithms.radix_sort_ranks import DIGITS, rank_of_key
 from vkamp.algorithms.scan import scan_into
 
-#: Values of a digit.
-_DIGITS = 256
 #: Bytes of ``tile_static`` memory that a tile stages its elements in.
 _STAGE = 20 * 1024
 #: Subgroups of a tile, and elements of a thread at most.
@@ -38,7 +37,7 @@ def _shape_of(view: amp.accelerator_view, itemsize: int) -> tuple[int, int]:
         limits.subgroup_size, limits.tile_threads, limits.shared_bytes
     )  # fmt: skip
     threads = min(_SUBGROUPS * subgroup_size, most)
-    counts = (threads // subgroup_size + 1) * _DIGITS * 4 + threads * 4
+    counts = (threads // subgroup_size + 1) * DIGITS * 4 + threads * 4
     items = min(memory - counts, _STAGE) // (threads * itemsize)
     return threads, min(max(items, 1), _ITEMS)
 
@@ -46,9 +45,9 @@ def _shape_of(view: amp.accelerator_view, itemsize: int) -> tuple[int, int]:
 @amp.kernel
 def count_digits(t_idx, keys, counts, n, shift, digits, *, items: amp.constant):
     """Counts the digits of one tile; ``counts[d * tiles + t]`` is how often tile ``t`` has digit ``d``."""
-    own = amp.tile_static(_DIGITS, amp.int32)
+    own = amp.tile_static(DIGITS, amp.int32)
     threads = t_idx.tile_dim0
-    for d in range(t_idx.local[0], _DIGITS, threads):
+    for d in range(t_idx.local[0], DIGITS, threads):
         own[d] = 0
     t_idx.barrier.wait_with_tile_static_memory_fence()
     first = t_idx.tile[0] * (threads * items) + t_idx.local[0]
@@ -60,34 +59,9 @@ def count_digits(t_idx, keys, counts, n, shift, digits, *, items: amp.constant):
         if first + k * threads < n:
             amp.atomic_fetch_add(own[found[k]], 1)
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    tiles = counts.extent[0] // _DIGITS
-    for d in range(t_idx.local[0], _DIGITS, threads):
+    tiles = counts.extent[0] // DIGITS
+    for d in range(t_idx.local[0], DIGITS, threads):
         counts[d * tiles + t_idx.tile[0]] = own[d]
-
-
-@amp.func
-def _peers(digit: Any) -> Any:
-    """Of the lanes with the same digit: how many there are, how many are below, and the lowest one."""
-    lanes = amp.subgroup.ballot(True)
-    if amp.target.subgroup_size <= 32:
-        found = lanes.x
-        for b in amp.static_range(8):
-            is_set = digit & (1 << b) != 0
-            found &= amp.subgroup.ballot(is_set).x ^ (amp.uint32(0) if is_set else amp.uint32(0xFFFFFFFF))
-        below = found & ((amp.uint32(1) << amp.subgroup.lane()) - 1)
-        return (
-            amp.int32(amp.direct3d.countbits(found)),
-            amp.int32(amp.direct3d.countbits(below)),
-            amp.direct3d.firstbitlow(amp.asint(found)),
-        )
-    for b in amp.static_range(8):
-        is_set = digit & (1 << b) != 0
-        lanes &= amp.subgroup.ballot(is_set) ^ amp.uint4(amp.uint32(0) if is_set else amp.uint32(0xFFFFFFFF))
-    return (
-        amp.subgroup.ballot_bit_count(lanes),
-        amp.subgroup.ballot_exclusive_bit_count(lanes),
-        amp.subgroup.ballot_find_lsb(lanes),
-    )
 
 
 @amp.func
@@ -97,37 +71,27 @@ def _places(t_idx: Any, counts: Any) -> Any:
     ``counts[s * 256 + d]`` belongs to subgroup ``s``; the last row becomes the places of the digits in the tile.
     """
     threads = t_idx.tile_dim0
-    subgroups = len(counts) // _DIGITS - 1
-    each = (_DIGITS + threads - 1) // threads
+    subgroups = len(counts) // DIGITS - 1
+    each = (DIGITS + threads - 1) // threads
     rank = t_idx.local[0]
     own = amp.private(each, amp.int32)
     total = 0
     for k in amp.static_range(each):
         d = rank * each + k
         own[k] = total
-        if d < _DIGITS:
+        if d < DIGITS:
             for s in range(subgroups):
-                count = counts[s * _DIGITS + d]
-                counts[s * _DIGITS + d] = total
+                count = counts[s * DIGITS + d]
+                counts[s * DIGITS + d] = total
                 total += count
     before = tile.exclusive_scan(t_idx, total, functional.plus, 0, threads)[0]
     for k in amp.static_range(each):
         d = rank * each + k
-        if d < _DIGITS:
-            counts[subgroups * _DIGITS + d] = before + own[k]
+        if d < DIGITS:
+            counts[subgroups * DIGITS + d] = before + own[k]
             for s in range(subgroups):
-                counts[s * _DIGITS + d] += before
+                counts[s * DIGITS + d] += before
     t_idx.barrier.wait_with_tile_static_memory_fence()
-
-
-@amp.func
-def _rank(digit: Any, counts: Any) -> Any:
-    """A key's rank among those of its subgroup with the same digit, so far; counts the digits of the subgroup."""
-    many, lower, lowest = _peers(digit)
-    before = 0
-    if lower == 0:
-        before = amp.atomic_fetch_add(counts[amp.subgroup.id() * _DIGITS + digit], many)
-    return amp.subgroup.shuffle(before, lowest) + lower
 
 
 @amp.kernel
@@ -139,38 +103,38 @@ def move_tiles(
     threads = t_idx.tile_dim0
     size = amp.target.subgroup_size
     subgroups = threads // size
-    counts = amp.tile_static((subgroups + 1) * _DIGITS, amp.int32)
+    counts = amp.tile_static((subgroups + 1) * DIGITS, amp.int32)
     stage = amp.tile_static(threads * items, sorted_keys.dtype)
     own = amp.private(items, sorted_keys.dtype)
     ranks = amp.private(items, amp.int32)
     rank = t_idx.local[0]
-    for d in range(rank, subgroups * _DIGITS, threads):
+    for d in range(rank, subgroups * DIGITS, threads):
         counts[d] = 0
     begin = t_idx.tile[0] * (threads * items)
     first = begin + amp.subgroup.id() * (size * items) + amp.subgroup.lane()
     for k in amp.static_range(items):
         own[k] = keys.value(min(first + k * size, n - 1))
-    each = (_DIGITS + threads - 1) // threads
+    each = (DIGITS + threads - 1) // threads
     begins = amp.private(each, amp.int32)
     for k in amp.static_range(each):
         # Loaded early, because they are far from each other.
-        begins[k] = places[min(rank + k * threads, _DIGITS - 1) * (places.extent[0] // _DIGITS) + t_idx.tile[0]]
+        begins[k] = places[min(rank + k * threads, DIGITS - 1) * (places.extent[0] // DIGITS) + t_idx.tile[0]]
     t_idx.barrier.wait_with_tile_static_memory_fence()
     for k in amp.static_range(items):
         # Positions after the end sort last.
-        ranks[k] = _rank(digits.of(own[k], shift) if first + k * size < n else _DIGITS - 1, counts)
+        ranks[k] = rank_of_key(digits.of(own[k], shift) if first + k * size < n else DIGITS - 1, counts)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     _places(t_idx, counts)
     for k in amp.static_range(items):
-        digit = digits.of(own[k], shift) if first + k * size < n else _DIGITS - 1
-        ranks[k] += counts[amp.subgroup.id() * _DIGITS + digit]
+        digit = digits.of(own[k], shift) if first + k * size < n else DIGITS - 1
+        ranks[k] += counts[amp.subgroup.id() * DIGITS + digit]
         stage[ranks[k]] = own[k]
     t_idx.barrier.wait_with_tile_static_memory_fence()
     # From places in the tile to places in the whole.
     for k in amp.static_range(each):
         d = rank + k * threads
-        if d < _DIGITS:
-            counts[d] = begins[k] - counts[subgroups * _DIGITS + d]
+        if d < DIGITS:
+            counts[d] = begins[k] - counts[subgroups * DIGITS + d]
     t_idx.barrier.wait_with_tile_static_memory_fence()
     targets = amp.private(items, amp.int32)
     for k in amp.static_range(items):
@@ -211,7 +175,7 @@ def sort_pairs(
     threads, items = _shape_of(view, out.dtype.itemsize + (moved.dtype.itemsize if has_values and not shares else 0))
     tiles = -(-n // (threads * items))
     domain = amp.extent(tiles * threads).tile(threads)
-    counts = amp.array(amp.extent(_DIGITS * tiles), np.int32, accelerator_view=view)
+    counts = amp.array(amp.extent(DIGITS * tiles), np.int32, accelerator_view=view)
     given = keys if values is None else values
     for shift, target, target_of_values in passes(view, bits, out, moved if has_values else None):
         amp.parallel_for_each(view, domain, count_digits, keys, counts, n, shift, digits, items=items)

@@ -1,0 +1,66 @@
+"""Radix sorts whose tiles wait for each other, which the library chooses on GPUs alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from tests.library_views import forced
+from vkamp import algorithms as alg
+from vkamp.algorithms import radix_sort_sweep
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Tiles of two subgroups with two elements for each thread."""
+    monkeypatch.setattr(radix_sort_sweep, "_SUBGROUPS", 2)
+    monkeypatch.setattr(radix_sort_sweep, "_ITEMS", 2)
+    monkeypatch.setattr(radix_sort_sweep, "_ALL", 2048)
+    monkeypatch.setattr(radix_sort_sweep, "_COUNTERS", 64)
+    monkeypatch.setattr(radix_sort_sweep, "can_sweep", lambda view, n: True)
+    with forced("tiles"):
+        yield
+
+
+def check(view, n, dtype=np.int32, **options):
+    raw = np.random.default_rng(n).integers(-50, 50, n).astype(dtype)
+    order = np.argsort(raw, kind="stable")
+    keys, moved = alg.sort_by_key(amp.array(raw, accelerator_view=view), np.arange(n, dtype=np.int32), **options)
+    np.testing.assert_array_equal(np.asarray(keys), raw[order])
+    np.testing.assert_array_equal(np.asarray(moved), order)
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_every_size(accelerator_view):
+    """Less than a tile, a tile, one element more, and as many tiles as have to look back over others."""
+    for n in (2, 31, 32, 33, 65, 4099, 40_001):
+        check(accelerator_view, n)
+    raw = np.random.default_rng(1).integers(-(1 << 62), 1 << 62, 3000)
+    keys = amp.array(raw, accelerator_view=accelerator_view)
+    assert alg.sort(keys, out=keys, descending=True) is keys
+    np.testing.assert_array_equal(np.asarray(keys), np.sort(raw)[::-1])
+
+
+@pytest.mark.parametrize("lanes", [8, 64])
+def test_subgroups_of_any_size(lanes):
+    with amp.reference_subgroups(lanes):
+        check(amp.accelerator("reference").default_view, 300)
+
+
+@pytest.mark.accelerators("llvmpipe")
+@pytest.mark.parametrize("percent", [20, 100])
+def test_counts_that_are_never_published(accelerator_view, monkeypatch, percent):
+    """Tiles behind count again; a tile that waited for ever would hang the test."""
+    # Another kernel than that of other tests: names of the package are read when a kernel is compiled.
+    monkeypatch.setattr(radix_sort_sweep, "_ITEMS", 1 if percent == 100 else 3)
+    publish = radix_sort_sweep.publish
+
+    @amp.func
+    def dropping(status, at, word):
+        if ((amp.uint32(at) + 1) * 2654435761 >> 8) % 100 >= percent:
+            publish(status, at, word)
+
+    monkeypatch.setattr(radix_sort_sweep, "publish", dropping)
+    monkeypatch.setattr(radix_sort_sweep, "LOOKS", 8)
+    check(accelerator_view, 3001)
