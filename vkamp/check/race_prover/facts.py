@@ -18,6 +18,9 @@ class Facts:
         self.functions = {f.name: f for f in kernel.functions}
         #: Containers that the kernel changes.
         self.changed = frozenset(name for name, what in access(kernel).items() if what.changes)
+        changed = {b.storage for b in kernel.buffers if b.name in self.changed}
+        #: Containers whose memory the kernel does not change.
+        self.constant = frozenset(b.name for b in kernel.buffers if b.storage not in changed)
         self._arbitrary: frozenset[ir.Variable] | None = None
         self._untouched: dict[int, bool] = {}
         self._assigned: dict[int, frozenset[str]] = {}
@@ -55,12 +58,30 @@ class Facts:
             )
         return self._untouched[key]
 
+    def _may_change(self, place: ir.Place) -> bool:
+        """Whether a place may be in memory that other threads change."""
+        root = ir.root_of(place)
+        return not (isinstance(root, ir.BufferElement) and root.buffer in self.constant) and _shared(place)
+
     def is_local_only(self, statement: ir.Stmt) -> bool:
-        """Whether the statement only changes local variables and private arrays, and neither waits nor returns."""
+        """Whether the statement only changes local variables and private arrays, and neither waits nor returns.
+
+        It may read containers whose memory the kernel does not change.
+        """
         key = id(statement)
         if key not in self._local_only:
             self._local_only[key] = self._find_local_only(statement)
         return self._local_only[key]
+
+    def reads_containers(self, statement: ir.Stmt) -> bool:
+        """Whether it, or a function that it calls, reads a container."""
+        for inner in ir.walk_statements((statement,)):
+            if isinstance(inner, ir.Call) and any(map(self.reads_containers, self.functions[inner.function].body)):
+                return True
+            places = [node.place for node in ir.own_nodes(inner) if isinstance(node, ir.Load)]
+            if any(isinstance(ir.root_of(place), ir.BufferElement) for place in places):
+                return True
+        return False
 
     def _find_local_only(self, statement: ir.Stmt) -> bool:
         for inner in ir.walk_statements((statement,)):
@@ -73,15 +94,18 @@ class Facts:
                     return False
                 if any(isinstance(a, ir.Place) for a in inner.args):
                     return False
-            if any(isinstance(node, ir.Load) and _shared(node.place) for node in ir.own_nodes(inner)):
+            if self._reads_changing(inner):
                 return False
         return True
 
     def _body(self, call: ir.Call) -> Iterator[ir.Stmt]:
-        """The callee's statements, except each `return` whose values do not access shared memory."""
+        """The callee's statements, except each `return` whose values do not read memory that may change."""
         for statement in self.functions[call.function].body:
-            if not (isinstance(statement, ir.Return) and all(map(self.touches_no_shared_memory, statement.values))):
+            if not (isinstance(statement, ir.Return) and not self._reads_changing(statement)):
                 yield statement
+
+    def _reads_changing(self, statement: ir.Stmt) -> bool:
+        return any(isinstance(node, ir.Load) and self._may_change(node.place) for node in ir.own_nodes(statement))
 
     def waits(self, statement: ir.Stmt) -> bool:
         """Whether it may contain a barrier."""

@@ -444,7 +444,9 @@ class Interpreter:
     # -- loops with one iteration in place of the others --------------------------------------------------------------
 
     def _forget(self, statement: ir.Stmt) -> None:
-        """A loop that changes only local variables."""
+        """A loop that changes only local variables; it may read containers that the kernel does not change."""
+        if self.run.facts.reads_containers(statement):
+            self.values.accesses.use("global")
         for name in self.run.facts.assigned(statement):
             self.run.state.env[name] = None
 

@@ -30,7 +30,7 @@ class AccessNotes:
             return
         root, index, words, exact = located
         state = self.run.state
-        self._touch(root[0])
+        self.use(root[0])
         if root[0] == "global" and root[1] not in self.run.facts.changed:
             return
         made = SharedAccess(
@@ -53,7 +53,7 @@ class AccessNotes:
             self.run.partitions[root[1]].note(made, self.run.symbols)
         self._judge(made)
 
-    def _touch(self, space: Space) -> None:
+    def use(self, space: Space) -> None:
         """Memory is accessed, so the barriers before are useful."""
         pending = self.run.state.pending
         if pending.open[space]:
