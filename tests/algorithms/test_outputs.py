@@ -91,7 +91,7 @@ def test_scans_that_have_to_be_deterministic(monkeypatch):
         assert chained == [np.int32]
         with alg.deterministic():
             alg.cumulative_sum(a, accelerator_view=view)
-            alg.cumulative_sum(whole, accelerator_view=view)
+            alg.scan(whole, accelerator_view=view)
         alg.cumulative_sum(a, deterministic=True, accelerator_view=view)
         alg.cumulative_prod(whole, deterministic=True, accelerator_view=view)
     assert chained == [np.int32, np.int32]
