@@ -6,6 +6,7 @@ Otherwise each has separate host-visible memory, and threads of the host copy be
 from __future__ import annotations
 
 import mmap
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -76,7 +77,7 @@ class Relay:
 
 def _pages(nbytes: int) -> mmap.mmap:
     """New pages of the process alone, since NVIDIA's driver does not import shared ones."""
-    if hasattr(mmap, "MAP_PRIVATE") and hasattr(mmap, "MAP_ANONYMOUS"):
+    if sys.platform != "win32":
         return mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return mmap.mmap(-1, nbytes)
 
