@@ -72,6 +72,10 @@ class Lane:
         self._submit.commandBufferCount = 1
         self._submit.pCommandBuffers = self._commands
         self._region = api.ffi.new("VkBufferCopy*")
+        # Waits order all work before a copy already, but validation layers lose track of waits in several threads.
+        self._before = api.struct("VkMemoryBarrier")
+        self._before.srcAccessMask = api.vk.VK_ACCESS_MEMORY_WRITE_BIT
+        self._before.dstAccessMask = api.vk.VK_ACCESS_TRANSFER_READ_BIT | api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
         self._to_host = api.struct("VkMemoryBarrier")
         self._to_host.srcAccessMask = api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
         self._to_host.dstAccessMask = api.vk.VK_ACCESS_HOST_READ_BIT
@@ -90,9 +94,11 @@ class Lane:
         api, commands, region = self._api, self._commands[0], self._region
         region.srcOffset, region.dstOffset, region.size = source.offset, target.offset, nbytes
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(commands, self._begin))
+        copies, host = api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT, api.vk.VK_PIPELINE_STAGE_HOST_BIT
+        every = api.vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
+        api.CmdPipelineBarrier(commands, every, copies, 0, 1, self._before, 0, api.null, 0, api.null)
         api.CmdCopyBuffer(commands, source.buffer, target.buffer, 1, region)
-        stages = api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT, api.vk.VK_PIPELINE_STAGE_HOST_BIT
-        api.CmdPipelineBarrier(commands, *stages, 0, 1, self._to_host, 0, api.null, 0, api.null)
+        api.CmdPipelineBarrier(commands, copies, host, 0, 1, self._to_host, 0, api.null, 0, api.null)
         api.check("vkEndCommandBuffer", api.EndCommandBuffer(commands))
         with self._device.lock:
             self._device.check()
