@@ -1,8 +1,8 @@
-"""Algorithms over containers: reductions, scans, selections, searches, and the like, on any device.
+"""Algorithms over containers, such as reductions, scans, selections and searches, on any device.
 
-Names and rules are numpy's, the array API's and C++'s.  Inputs are ``array``, ``array_view``, numpy arrays and what has
-memory by a protocol, and lazy inputs (:mod:`vkamp.algorithms.lazy`).  Results are arrays on the device, and nothing
-waits for them.  Operators and predicates are functions that kernels can call, lambdas among them.
+Names and rules are those of numpy, the array API and C++. Inputs are ``array``, ``array_view``, numpy arrays, objects
+that export their memory by a protocol, and lazy inputs (:mod:`vkamp.algorithms.lazy`). Results are arrays on the
+device. No function waits for its result.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -92,14 +92,14 @@ __all__ = [
     "union1d", "unique", "unique_by_key", "unique_consecutive", "var", "vdot", "where",
 ]  # fmt: skip
 
-#: Neither takes containers.
+#: These functions take no containers.
 _PLAIN = ("deterministic", "trim")
 
 for _name in __all__:
     if callable(globals()[_name]) and not isinstance(globals()[_name], type) and _name not in _PLAIN:
         globals()[_name] = _edges.with_edges(globals()[_name])
 
-#: Names of numpy, C++, CUB, Thrust and PyTorch.
+#: Names of numpy, C++, CUB, Thrust and PyTorch, and what to use instead.
 _ELSEWHERE = {
     **dict.fromkeys(("cumsum", "inclusive_sum"), "cumulative_sum(a), or scan(a)"),
     "cumprod": "cumulative_prod(a)",
@@ -134,5 +134,5 @@ _ELSEWHERE = {
     **dict.fromkeys(("fold", "accumulate"), "reduce(a, op)"),
 }
 
-if not _TYPE_CHECKING:  # for type checkers, every name would exist
+if not _TYPE_CHECKING:  # for type checkers alone: they would otherwise accept every name
     __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np)

@@ -1,4 +1,4 @@
-"""What the functions of this package share: where they run, their results, their errors."""
+"""Arguments that the functions of this package share: where they run, their results, their errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.ac
 
 
 def element(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A type for elements of a container: a bool is stored as uint8."""
+    """The element type in which a container stores values of a type: a bool is stored as uint8."""
     return np.dtype(np.uint8) if dtype == np.bool_ else dtype
 
 
@@ -46,7 +46,8 @@ def output(
 ) -> Any:
     """``out`` as a container of that extent, or a new array.
 
-    It must not overlap the sources; ``in_place``: it may be one of them.  TypeError and AmpError where it does not fit.
+    It must not overlap the sources. With ``in_place`` it may be one of them. Raises TypeError or AmpError if ``out``
+    does not fit.
     """
     extent = amp.extent(extent)
     if out is None:
@@ -61,7 +62,10 @@ def output(
 
 @contextmanager
 def in_a_row(out: Any, view: amp.accelerator_view) -> Iterator[Any]:
-    """A container with one index, row-major; where its memory has gaps, an array that is copied to it."""
+    """A container as a row-major one with one index.
+
+    If its memory has gaps, this is an array that is copied back at the end.
+    """
     try:
         row = out if out.extent.rank == 1 else out.reshape(-1)
     except amp.AmpError:
@@ -82,7 +86,7 @@ def refuse_overlap(out: Any, *sources: lazy.Lazy, in_place: bool = False) -> Non
 
 
 def outputs(out: Any, n: int) -> tuple[Any, ...]:
-    """The targets of a function of ``n`` results: None for new arrays, or a tuple of targets."""
+    """The targets of a function with ``n`` results: ``None`` stands for new arrays, a tuple gives the targets."""
     if out is None:
         return (None,) * n
     if not isinstance(out, (tuple, list)) or len(out) != n:
@@ -91,19 +95,19 @@ def outputs(out: Any, n: int) -> tuple[Any, ...]:
 
 
 def value(number: Any, dtype: np.dtype[Any]) -> Any:
-    """A number, vector or struct as an argument of a launch; None for any value of the type."""
+    """A number, vector or struct as an argument of a launch; with ``None``, any value of the type."""
     if dtype.names is None:
         return np.array(0 if number is None else number, dtype)[()]
     cell = np.zeros(1, dtype)
     if number is not None:
         cell[0] = _parts(number, dtype)
-    # No access of the host's, which captures refuse.
+    # This makes no access by the host, which captures refuse.
     element = amp.array_view(cell).get_ref(0)
     return element[()] if element.ndim == 0 else amp.short_vector(element.dtype, element.size)(*element)
 
 
 def _parts(number: Any, dtype: np.dtype[Any]) -> Any:
-    """A vector or struct as numpy's tuples; a number as it is."""
+    """A vector or struct as numpy's tuples; a number unchanged."""
     names = dtype.names
     if names is None:
         return number
@@ -116,14 +120,14 @@ def _parts(number: Any, dtype: np.dtype[Any]) -> Any:
     return tuple([_parts(part, dtype[k]) for k, part in enumerate(parts)])
 
 
-#: The vector of words that has as many bytes.
+#: The vector of words with as many bytes as an element.
 _WORDS = {8: amp.uint2, 16: amp.uint4}
 
 
 def in_words(source: lazy.Lazy, out: Any) -> tuple[lazy.Lazy, Any]:
-    """A source and a container for algorithms that only move elements: those of 64 and 128 bits as words.
+    """A source and a container as words, for algorithms that only move elements of 64 and 128 bits.
 
-    So a device that lacks their arithmetic moves them.
+    A device that lacks their arithmetic can still move them.
     """
     is_wide = out.dtype.names is None and out.dtype.itemsize in _WORDS
     if not (is_wide and isinstance(source, lazy.Elements)):

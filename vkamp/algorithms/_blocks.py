@@ -1,4 +1,4 @@
-"""What a tile of threads makes of a block of neighbouring elements, on GPUs."""
+"""Reductions of a block of neighbouring elements by a tile of threads, on GPUs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import vkamp as amp
 from vkamp import tile
 
-#: Threads of a tile, and elements of each of them in one step.
+#: The threads of a tile, and the elements that each of them handles in one step.
 TILE = 256
 ITEMS = 8
 
@@ -21,9 +21,9 @@ def of_four(source: Any, k: Any, op: Any) -> Any:
 
 @amp.func
 def of_block(t_idx: Any, source: Any, begin: Any, end: Any, op: Any, *, commutes: amp.constant) -> Any:
-    """The combination of the elements from ``begin`` to ``end``, one or more, for all threads of a tile of rank 1."""
+    """The combination of the elements from ``begin`` to ``end``, at least one, for all threads of a tile of rank 1."""
     step = t_idx.tile_dim0 * ITEMS
-    # So many that each thread has two times four, wherever the block begins.
+    # A range of this length contains two aligned groups of four elements for each thread, wherever the block begins.
     if commutes and end - begin >= step + 8:
         total = tile.reduce(t_idx, _of_thread(t_idx, source, begin, end, op), op, t_idx.tile_dim0)
     else:
@@ -35,7 +35,7 @@ def of_block(t_idx: Any, source: Any, begin: Any, end: Any, op: Any, *, commutes
 
 @amp.func
 def _of_thread(t_idx: Any, source: Any, begin: Any, end: Any, op: Any) -> Any:
-    """The combination of a thread's elements: neighbouring threads load neighbouring elements, four at a time."""
+    """The combination of one thread's elements. Neighbouring threads load neighbouring elements, four at a time."""
     rank = t_idx.local[0]
     first = (begin + 3) // 4
     stop = end // 4
@@ -44,7 +44,7 @@ def _of_thread(t_idx: Any, source: Any, begin: Any, end: Any, op: Any) -> Any:
     two = of_four(source, k + t_idx.tile_dim0, op)
     k += 2 * t_idx.tile_dim0
     while k + 3 * t_idx.tile_dim0 < stop:
-        # Four loads are under way at a time.
+        # Four loads are in flight at a time.
         three = op(of_four(source, k, op), of_four(source, k + t_idx.tile_dim0, op))
         four = op(of_four(source, k + 2 * t_idx.tile_dim0, op), of_four(source, k + 3 * t_idx.tile_dim0, op))
         one = op(one, three)
@@ -62,7 +62,7 @@ def _of_thread(t_idx: Any, source: Any, begin: Any, end: Any, op: Any) -> Any:
 
 @amp.func
 def _of_step(t_idx: Any, source: Any, start: Any, end: Any, op: Any) -> Any:
-    """The combination of a step's elements in their order; fewer at the end."""
+    """The combination of the elements of one step, in their order; the last step may have fewer."""
     first = start + t_idx.local[0] * ITEMS
     if first % 4 == 0 and first + ITEMS <= end:
         own = op(of_four(source, first // 4, op), of_four(source, first // 4 + 1, op))

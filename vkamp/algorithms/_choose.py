@@ -1,8 +1,8 @@
-"""Which form of an algorithm runs on a device, and in how many pieces.
+"""Which form of an algorithm runs on a device, and how many pieces it has.
 
-``runs`` is the form for CPU drivers and the reference accelerator: each invocation works on one contiguous run of
-elements, one after the other, with neither barriers nor ``tile_static`` memory, which are slow there.  ``tiles`` is the
-form for GPUs: tiles of threads, each on a block of elements.
+``runs`` is the form for CPU drivers and the reference accelerator. Each invocation works through one contiguous run of
+elements, without barriers and ``tile_static`` memory, which are slow there. ``tiles`` is the form for GPUs: tiles of
+threads, each on a block of elements.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import vkamp as amp
 
 Form = Literal["runs", "tiles"]
 
-#: lavapipe ends an invocation's loops after 65,535 iterations: of a run, and of the totals of 2^31 elements' runs.
+#: lavapipe ends an invocation's loops after 65,535 iterations. This limits the elements of a run, and the number of
+#: runs whose totals one invocation combines; it suffices for 2^31 elements.
 LONGEST_RUN = 49_152
-#: Below this many elements one invocation does all.
+#: Below this many elements, one invocation does all the work.
 _ALONE = 512
 _forced: list[Form] = []
 
@@ -32,7 +33,7 @@ class Split(NamedTuple):
 
 
 def form_of(view: amp.accelerator_view) -> Form:
-    """The form for a device."""
+    """The form that a device uses."""
     if _forced:
         return _forced[-1]
     return "runs" if view.accelerator.is_emulated else "tiles"
@@ -40,7 +41,7 @@ def form_of(view: amp.accelerator_view) -> Form:
 
 @contextmanager
 def forced(form: Form) -> Iterator[None]:
-    """One form for every device: for tests and benchmarks."""
+    """Forces one form for every device, for tests and benchmarks."""
     _forced.append(form)
     try:
         yield
@@ -49,24 +50,26 @@ def forced(form: Form) -> Iterator[None]:
 
 
 def forced_form() -> Form | None:
-    """The form that is forced."""
+    """The form that is forced, if any."""
     return _forced[-1] if _forced else None
 
 
 def ends_loops(view: amp.accelerator_view) -> bool:
-    """Whether the driver ends an invocation's loops after so many iterations that users' functions may exceed them."""
+    """Whether the driver ends an invocation's loops after a number of iterations that functions of users may exceed."""
     return "llvmpipe" in view.accelerator.description.lower()
 
 
 def least_threads(view: amp.accelerator_view) -> int:
-    """A few threads for each lane of the host's processors, so that all processors are busy until the end."""
+    """A number of threads that keeps all processors of the host busy until the end: a few for each of their lanes."""
     limits = view.accelerator.limits
     lanes = 1 if limits is None else max(limits.subgroup_size, 4)
     return 4 * (os.cpu_count() or 1) * lanes
 
 
 def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN) -> Split:
-    """Runs of ``n`` elements: a few for each lane of the host's processors; about ``longest`` elements at most."""
+    """Divides ``n`` elements into runs: a few for each lane of the host's processors, each with at most about
+    ``longest`` elements.
+    """
     if n <= min(_ALONE, longest):
         return Split(1, n)
     count = max(least_threads(view), -(-n // longest))
@@ -77,14 +80,17 @@ def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN) -> Spli
 
 
 def parts(n: int, wanted: int, longest: int = LONGEST_RUN) -> Split:
-    """About ``wanted`` parts of a line of ``n`` elements, each short enough for one loop."""
+    """Divides a line of ``n`` elements into about ``wanted`` parts, each short enough for one loop."""
     count = max(min(wanted, -(-n // _ALONE)), -(-n // longest))
     length = -(-n // count)
     return Split(-(-n // length), length)
 
 
 def domain_of_runs(view: amp.accelerator_view, split: Split) -> amp.tiled_extent:
-    """One thread for each run, in tiles of a subgroup, so that few runs occupy all processors; some have no run."""
+    """The domain with one thread for each run.
+
+    Its tiles are as large as a subgroup, so that even few runs use all processors. Some threads may have no run.
+    """
     limits = view.accelerator.limits
     return _padded(split.pieces, 1 if limits is None else limits.subgroup_size)
 
@@ -95,7 +101,7 @@ def _padded(threads: int, tile: int) -> amp.tiled_extent:
 
 
 def blocks(n: int, step: int, most: int) -> Split:
-    """Blocks of a multiple of ``step`` elements, ``most`` at most."""
+    """Divides ``n`` elements into at most ``most`` blocks, whose length is a multiple of ``step``."""
     steps = -(-n // step)
     length = -(-steps // most) * step
     return Split(-(-n // length), length)

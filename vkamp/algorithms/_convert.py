@@ -91,7 +91,7 @@ def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:
-    """A source whose elements are computed with in another type."""
+    """A source whose elements are converted to another type before the computation."""
     given = computed_type(source)
     if given == dtype:
         return source
@@ -103,12 +103,12 @@ def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:
 
 
 def lacks(view: amp.accelerator_view, dtype: np.dtype[Any]) -> bool:
-    """Whether a device lacks integers of that type, so that two words are used instead."""
+    """Whether a device lacks integers of a type, so that two words represent them."""
     return dtype.kind in "iu" and dtype.itemsize == 8 and "int64" not in view.accelerator.features
 
 
 def widened(source: lazy.Lazy, view: amp.accelerator_view) -> lazy.Lazy:
-    """Integers of up to 32 bits as two words; UnsupportedFeatureError for those of 64 bits."""
+    """Integers of up to 32 bits as two words. Raises UnsupportedFeatureError for integers of 64 bits."""
     given = computed_type(source)
     if given.itemsize == 8:
         raise amp.UnsupportedFeatureError(f"{view.accelerator.description} lacks int64")

@@ -1,4 +1,4 @@
-"""Keys as unsigned integers in the same order, and their digits, for sorting by bits."""
+"""Keys as unsigned integers with the same order, and the digits of these, for sorting by bits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _of_signed_bits(bits: Any) -> Any:
 
 @amp.func
 def _of_float_bits(bits: Any) -> Any:
-    """NaN is the largest number, and the two zeros are equal."""
+    """The bits of a float as an integer with the same order. NaN is the largest number; the two zeros are equal."""
     if (bits << 1) > amp.uint32(0xFF000000):
         bits = amp.uint32(0x7FFFFFFF)
     if (bits << 1) == 0:
@@ -59,7 +59,7 @@ def _high_word_of_signed(x: Any) -> Any:
 
 @amp.func
 def _double(x: Any) -> Any:
-    """The two words of a float64, as those of an unsigned integer in the same order."""
+    """The two words of a float64 as those of an unsigned integer with the same order."""
     high = x.y & amp.uint32(0x7FFFFFFF)
     if high > 0x7FF00000 or (high == 0x7FF00000 and x.x != 0):
         return amp.uint2(0xFFFFFFFF, 0xFFFFFFFF)
@@ -91,7 +91,7 @@ _ALL = 0xFFFFFFFF
 
 
 class _Masked:
-    """Some bits of a key."""
+    """Some bits of a key; the others are 0."""
 
     __slots__ = ("mask", "word")
 
@@ -108,7 +108,7 @@ def _masked(word: Any, mask: int) -> Any:
 
 
 class _OfSmallSigned:
-    """A signed number of few bits as an unsigned one in the same order."""
+    """A signed number of few bits as an unsigned one with the same order."""
 
     __slots__ = ("sign",)
 
@@ -121,7 +121,10 @@ class _OfSmallSigned:
 
 
 class Digits:
-    """The digits of uint32 keys; ``flip``: the bits to invert, for the descending order; ``mask``: those that count."""
+    """The digits of uint32 keys.
+
+    ``flip``: the bits to invert, for the descending order; ``mask``: the bits that count.
+    """
 
     __slots__ = ("flip", "word")
 
@@ -130,12 +133,12 @@ class Digits:
 
     @amp.func
     def of(self, key: Any, shift: Any) -> Any:
-        """The digit of eight bits from a bit on."""
+        """The digit of eight bits that begins at a bit."""
         return amp.int32(((self.word(key) ^ self.flip) >> shift) & 255)
 
 
 class WideDigits:
-    """As :class:`Digits`, of keys of two words."""
+    """The digits of keys of two words, as :class:`Digits`."""
 
     __slots__ = ("flip", "high", "low")
 
@@ -145,13 +148,13 @@ class WideDigits:
 
     @amp.func
     def of(self, key: Any, shift: Any) -> Any:
-        """The digit of eight bits from a bit on."""
+        """The digit of eight bits that begins at a bit."""
         word = self.high(key) if shift >= 32 else self.low(key)
         return amp.int32(((word ^ self.flip) >> (shift & 31)) & 255)
 
 
 def wide_keys(source: lazy.Lazy) -> lazy.Lazy:
-    """Keys of 64 bits, which are in memory without gaps, as two words."""
+    """Keys of 64 bits, stored without gaps, as two words."""
     found = bits_of(source)
     assert found is not None
     return found
@@ -163,7 +166,7 @@ def _refuse_structs(dtype: np.dtype[Any]) -> None:
 
 
 def words_of(source: lazy.Lazy) -> list[tuple[lazy.Lazy, int]]:
-    """The keys of a source as uint32 words, the lowest first, each with the number of its bits."""
+    """The keys of a source as uint32 words, the lowest one first, each with the number of its bits that count."""
     dtype = dtype_of(source)
     _refuse_structs(dtype)
     kind = "f" if is_float_of_memory(dtype) else dtype.kind
@@ -174,8 +177,9 @@ def words_of(source: lazy.Lazy) -> list[tuple[lazy.Lazy, int]]:
 def digits_of(source: lazy.Lazy, descending: bool, bits: tuple[int, int] | None = None) -> tuple[lazy.Lazy, Any, range]:
     """The keys of a source as one or two words, their digits, and the first bit of each digit.
 
-    Keys of 32 and 64 bits in memory are their own bits; of others the words are computed, in the order of the keys.
-    ``bits``: only the bits from the first to before the second count.
+    Keys of 32 and 64 bits in memory are used as they are, and digits are computed from their bits. Other keys are first
+    converted to words with the same order. ``bits``: only these bits count, from the first to the one before the
+    second.
     """
     dtype = dtype_of(source)
     _refuse_structs(dtype)
@@ -202,7 +206,9 @@ def _checked(bits: tuple[int, int], dtype: np.dtype[Any]) -> tuple[int, int]:
 def _some_digits_of(
     source: lazy.Lazy, dtype: np.dtype[Any], descending: bool, first: int, end: int
 ) -> tuple[lazy.Lazy, Any, range]:
-    """As ``digits_of``: digits begin at multiples of eight bits, and bits that do not count are 0 in all keys."""
+    """As ``digits_of``, for some bits: digits begin at multiples of eight bits, and bits that do not count are 0 in
+    all keys.
+    """
     mask, shifts = (1 << end) - (1 << first), range(first // 8 * 8, end if end > first else 0, 8)
     if dtype.itemsize == 8:
         return wide_keys(source), WideDigits(*_WORDS[dtype.kind], descending, mask), shifts
@@ -217,7 +223,7 @@ def _some_digits_of(
 
 
 def bits_of(source: lazy.Lazy) -> lazy.Lazy | None:
-    """Elements of 4 or 8 bytes as one or two words; None for others, and if they have gaps."""
+    """Elements of 4 or 8 bytes as one or two words; ``None`` for other sizes and if they have gaps."""
     if not isinstance(source, lazy.Elements):
         return None
     found = words_in(source.values)
@@ -225,7 +231,7 @@ def bits_of(source: lazy.Lazy) -> lazy.Lazy | None:
 
 
 def words_in(values: Any) -> Any:
-    """A container of numbers of 4 or 8 bytes as one of uint32 or uint2; None if it is no such container."""
+    """A container of numbers of 4 or 8 bytes as one of uint32 or uint2; ``None`` for other containers."""
     dtype = values.dtype
     if dtype.names is not None or dtype.itemsize not in (4, 8):
         return None
@@ -236,9 +242,10 @@ def words_in(values: Any) -> Any:
 
 
 def passes(view: amp.accelerator_view, bits: range, out: Any, moved: Any) -> Iterator[tuple[int, Any, Any]]:
-    """Each of ``bits``, and where its pass stores keys and values: in new arrays and in the results alternately.
+    """Each of ``bits``, with the containers in which its pass stores keys and values.
 
-    ``moved`` is None if there are no values; the keys' target takes the place of theirs.
+    The passes store in new arrays and in the results alternately. If there are no values, ``moved`` is ``None``, and
+    the keys' containers stand for those of the values.
     """
     count = len(bits)
     results = out, out if moved is None else moved

@@ -1,8 +1,9 @@
-"""What all functions of the package do with inputs that are not ordinary: empty ones, ``counted``, ``device_scalar``.
+"""How all functions of the package handle inputs that are not ordinary: empty ones, ``counted`` and ``device_scalar``.
 
-The functions themselves work on elements whose number the host knows.  Here a ``counted`` becomes a lazy input of its
-capacity that has an element without effect after the count, and a ``device_scalar`` becomes an input that repeats its
-number; so nothing waits.  An empty input of the host has numpy's result, on the host.
+The functions themselves work on inputs whose size the host knows. This module replaces a ``counted`` by a lazy input of
+its whole capacity, whose elements after the count have no effect. It replaces a ``device_scalar`` by an input that
+repeats its number. So no function waits. For an empty input, which only the host can have, the result is numpy's,
+computed on the host.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _Function = Callable[..., Any]
 
 
 class _Within(lazy.Lazy):
-    """The elements before a count on the device, and ``rest`` after it."""
+    """An input whose elements after a count, which is on the device, are ``rest``."""
 
     __slots__ = ("count", "rest", "values")
 
@@ -47,7 +48,7 @@ class _Within(lazy.Lazy):
 
 
 class _Everywhere(lazy.Lazy):
-    """One number that is on the device, everywhere."""
+    """An input that repeats one number, which is on the device."""
 
     __slots__ = ("number",)
 
@@ -79,7 +80,7 @@ def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
 
 
 def _last(dtype: np.dtype[Any], descending: bool) -> Any:
-    """The largest key in the order; elements of the same key keep their order."""
+    """The largest key in the order, as which elements after the count sort last; equal elements keep their order."""
     if dtype.kind == "f":
         return -np.inf if descending else np.nan
     limits = np.iinfo(dtype)
@@ -100,7 +101,7 @@ def _mean(function: _Function, c: counted, **rest: Any) -> Any:
     elements = _within(c, 0)
     from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
     mean_of_all = function(from_, **rest)
-    # That mean is over the capacity.
+    # The mean of the padded input would divide by the capacity.
     capacity = dtype.type(elements.extent[0])
     n = lazy.map(TO[dtype], c.count.view)
     factor = lazy.map(_quotient, lazy.constant(capacity, 1), n)
@@ -160,7 +161,10 @@ def _nonzero(function: _Function, c: counted, *, accelerator_view: Any = None, *
 
 
 def _over_flags(behind: int, pred: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """A function of a condition, which is computed first; ``behind``: the flag after the count."""
+    """Wraps a function of a condition: the condition's flags are computed first.
+
+    ``behind``: the flag of elements after the count.
+    """
 
     def call(function: _Function, c: counted, given: Any, **rest: Any) -> Any:
         condition = given if pred is None else pred(like(given, lazy.of(c.values)))
@@ -174,7 +178,7 @@ def _set(flag: Any) -> Any:
     return flag != 0
 
 
-#: What functions make of a counted input: called with the function and its arguments.
+#: How each function handles a counted input; called with the function and its arguments.
 _COUNTED: dict[str, Callable[..., Any]] = {
     "sum": _summed,
     "prod": lambda function, c, **rest: function(_within(c, 1), **rest),
@@ -216,12 +220,12 @@ def _unsupported(name: str) -> TypeError:
 
 # -- device_scalar -------------------------------------------------------------------------------------------------
 
-#: Functions whose inputs have one extent, which is that of a number on the device, too.
+#: Functions whose inputs have the same extent; a number on the device takes the extent of the others.
 _ELEMENTWISE = frozenset(("transform", "transform_reduce", "where", "equal", "mismatch", "vdot"))
 
 
 def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Inputs with each number on the device repeated to the extent of the others."""
+    """The inputs, with each number on the device repeated to the extent of the others."""
     arrays = (a for a in args if isinstance(a, (amp.array, amp.array_view, lazy.Lazy, np.ndarray, counted)))
     first = next(arrays, None)
     if first is None:
@@ -234,7 +238,7 @@ def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _compared(name: str, function: _Function, a: Any, number: device_scalar, **rest: Any) -> Any:
-    """``count`` and ``find`` of a number on the device, as ``count_if`` and ``find_if`` of flags."""
+    """``count`` and ``find`` of a number on the device, computed as ``count_if`` and ``find_if`` of flags."""
     source = lazy.of(a)
     flags = lazy.map(functional.equal_to, source, _Everywhere(number, source.extent))
     return function(lazy.map(Flag(functional.truth), flags), 1, **rest)
@@ -249,7 +253,7 @@ def _with_scalars(name: str, function: _Function, args: tuple[Any, ...], named: 
         out = args[0] if isinstance(args[0], (amp.array, amp.array_view)) else amp.array_view(args[0])
         transform(functional.identity, _Everywhere(args[1], out.extent), out=out, **named)
         return args[0]
-    # As an array of one element.
+    # The number becomes an array of one element.
     return _called(name, function, tuple(a.view if isinstance(a, device_scalar) else a for a in args), named)
 
 
@@ -271,16 +275,16 @@ _SELECTIONS = frozenset(("nonzero", "run_length_encode", "select", "unique", "un
 
 
 def _settings() -> Any:
-    """What all functions depend on beside their arguments."""
+    """Arguments that all functions take beside their own."""
     return _choose.forced_form(), determinism.is_needed(None)
 
 
-#: The names of parameters that are functions.
+#: The names of the parameters that are functions.
 _FUNCTIONS = frozenset(("comp", "eq", "f", "key", "less", "op", "p", "pred"))
 
 
 def with_edges(function: Any) -> Any:
-    """A function of the package, with the inputs that this module is about."""
+    """A function of the package that also accepts the inputs described above."""
     name = function.__name__
     check = _order.check_of(function)
     names = enumerate(inspect.signature(function).parameters)

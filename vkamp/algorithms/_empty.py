@@ -1,4 +1,4 @@
-"""The results of empty inputs, which are numpy's, on the host: containers have at least one element."""
+"""The results for empty inputs. They are numpy's, and on the host, because containers have at least one element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_empty(value: Any) -> bool:
 
 
 def _counted(dtype: Any, view: amp.accelerator_view | None = None, out: Any = None) -> counted:
-    """Nothing found; containers are not empty, so there is room for one element."""
+    """A ``counted`` without elements. Containers are not empty, so it has room for one."""
     values = amp.array(amp.extent(1), dtype, accelerator_view=view) if out is None or out is lazy.discard else out
     if not isinstance(values, (amp.array, amp.array_view)):
         values = amp.array_view(values)
@@ -78,7 +78,7 @@ def _lengths(*inputs: Any) -> list[int]:
 
 
 def _none(dtype: Any = None) -> Callable[..., Any]:
-    """Nothing found, of the first input's type."""
+    """A ``counted`` without elements, of the first input's type."""
 
     def call(a: Any, *_: Any, out: Any = None, accelerator_view: Any = None, **__: Any) -> counted:
         return _counted(_dtype_of(a) if dtype is None else dtype, accelerator_view, out)
@@ -87,12 +87,12 @@ def _none(dtype: Any = None) -> Callable[..., Any]:
 
 
 def _dtype_of(a: Any) -> np.dtype[Any]:
-    """The type of an input's elements, which may be empty."""
+    """The type of an input's elements; the input may be empty."""
     return np.asarray(a).dtype if is_empty(a) else lazy.dtype_of(lazy.of(a))
 
 
 def _same_length(value: Any) -> Callable[..., Any]:
-    """What a function of pairs gives of none; AmpError unless both inputs are empty."""
+    """The result of a function of pairs if both inputs are empty; AmpError if only one is."""
 
     def call(a: Any, b: Any, *_: Any, **__: Any) -> Any:
         if any(_lengths(a, b)):
@@ -109,7 +109,7 @@ def _whole(a: Any, **named: Any) -> Any:
 
 
 def _of_sets(first: bool, second: bool, whole: Callable[..., Any]) -> Callable[..., Any]:
-    """A set operation with an empty input: whether the elements of the other one are in its result."""
+    """The result of a set operation with an empty input: all elements of the other one, or none."""
 
     def call(a: Any, b: Any, *_: Any, **named: Any) -> Any:
         if is_empty(b) and not is_empty(a) and first:
@@ -215,7 +215,7 @@ def _refused(what: str) -> Callable[..., Any]:
 
 
 def _of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numpy, on the host."""
+    """Computes the result with a function of numpy, on the host."""
 
     def call(a: Any, *args: Any, out: Any = None, accelerator_view: Any = None, **named: Any) -> Any:
         return _alike(function(np.asarray(a), *args, **named), out=out)
@@ -343,7 +343,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
 
 
 def result(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What a function gives for empty inputs; AmpError where there is no such result."""
+    """The result of a function for empty inputs; AmpError if it has none."""
     known = _RESULTS.get(name)
     if known is None:
         raise amp.AmpError(f"{name} of an empty array: containers have at least one element")

@@ -1,7 +1,7 @@
-"""How long the runs of one invocation are where functions of the elements have loops of their own.
+"""The length of an invocation's run if functions of the elements have loops of their own.
 
-lavapipe ends an invocation's loops after 65,535 iterations in all, those of the functions that it calls among them, and
-tells nobody.  Runs are then so short that each element has some 800 iterations.
+lavapipe ends an invocation's loops after 65,535 iterations in all, including those of the functions that it calls, and
+reports nothing. Runs of such functions are so short that each element has some 800 iterations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vkamp.algorithms._choose import LONGEST_RUN, ends_loops, form_of
 from vkamp.algorithms.transform import store
 from vkamp.dispatch.result_types import has_loops
 
-#: The longest run of elements whose functions have loops; a run is rounded up by a few elements.
+#: The longest run of elements whose functions have loops. Runs may be rounded up by a few elements.
 SHORT_RUN = 64
 
 
@@ -27,7 +27,9 @@ def _combined(op: Any, a: Any, b: Any) -> Any:
 
 
 def longest_run(view: amp.accelerator_view, source: lazy.Lazy, op: Any = None, *more: lazy.Lazy) -> int:
-    """The most elements of a run, by the functions of sources, and by an operator on two elements of the first one."""
+    """The largest number of elements in a run, given the functions of sources, and an operator on elements of the
+    first one.
+    """
     n = source.extent.size()
     if n <= SHORT_RUN or not ends_loops(view):
         return LONGEST_RUN
@@ -44,7 +46,10 @@ def _has_loops(source: lazy.Lazy) -> bool:
 
 
 def without_loops(view: amp.accelerator_view, source: lazy.Lazy) -> lazy.Lazy:
-    """A source with one index; stored in an array where runs of its elements would be short."""
+    """A source with one index.
+
+    If its functions have loops that would make runs short, its elements are stored in an array first.
+    """
     if form_of(view) == "tiles" or longest_run(view, source) == LONGEST_RUN:
         return source
     values = amp.array(source.extent, element(lazy.dtype_of(source)), accelerator_view=view)

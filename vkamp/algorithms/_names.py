@@ -1,4 +1,4 @@
-"""What to write instead of a name that a library lacks."""
+"""Errors for names that a library lacks: they name what to write instead."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import NoReturn
 def refusal(
     package: str, names: Sequence[str], elsewhere: Mapping[str, str], of_numpy: ModuleType
 ) -> Callable[[str], NoReturn]:
-    """A library's ``__getattr__``: an AttributeError that says what to write instead.
+    """A library's ``__getattr__``, which raises an AttributeError with the name to write instead.
 
-    ``names``: the library's functions; ``elsewhere``: other systems' names, and what to write; ``of_numpy``: the module
-    of numpy that has the functions that the library lacks.
+    ``names``: the library's functions. ``elsewhere``: names of other systems, each with what to write. ``of_numpy``:
+    the module of numpy that has the functions which the library lacks.
     """
 
     def refuse(name: str) -> NoReturn:

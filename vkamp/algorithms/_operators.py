@@ -1,4 +1,4 @@
-"""What is known of operators, and operators made of others."""
+"""Properties of operators, and operators that are made of others."""
 
 from __future__ import annotations
 
@@ -36,13 +36,16 @@ _ORDERING = (functional.max, functional.min, functional.fmax, functional.fmin)
 
 
 def refuse_order(op: Any, dtype: np.dtype[Any]) -> None:
-    """TypeError for an operator that compares complex elements."""
+    """Raises TypeError if an operator compares and the elements are complex."""
     if dtype.kind == "c" and op in _ORDERING:
         raise TypeError("complex numbers have no order: give real numbers, such as lazy.map(lambda z: abs(z), a)")
 
 
 def identity_of(op: Any, dtype: np.dtype[Any]) -> Any:
-    """The number that an operator of this package leaves every other as it is; TypeError for other operators."""
+    """The identity of an operator of this package: combined with it, every number stays the same.
+
+    TypeError for other operators.
+    """
     found = _IDENTITIES.get(op)
     if found is None or dtype.names is not None:
         raise TypeError("an exclusive scan with this operator needs init=, the value before the first element")
@@ -60,7 +63,7 @@ def _combined(op: Any, a: Any, b: Any) -> Any:
 
 
 class _Copying:
-    """An operator of structs whose result is a value, even if it is one of the operands."""
+    """An operator of structs whose result is a copy, even where the operator returns one of its operands."""
 
     __slots__ = ("op",)
 
@@ -73,7 +76,9 @@ class _Copying:
 
 
 def closed(source: lazy.Lazy, op: Any) -> tuple[np.dtype[Any], Any]:
-    """The type of an operator's results, which has to be that of its operands, and the operator for kernels."""
+    """The type of an operator's results, which must be that of its operands, and the operator in the form for
+    kernels.
+    """
     given = lazy.computed_type(source)
     refuse_order(op, given)
     found = amp.result_type(_combined, op, given, given)
@@ -84,7 +89,7 @@ def closed(source: lazy.Lazy, op: Any) -> tuple[np.dtype[Any], Any]:
 
 @amp.func
 def sorts_before(a: Any, b: Any) -> Any:
-    """The order in which ``sort`` puts numbers: NaN is after all others."""
+    """The order in which ``sort`` arranges numbers: NaN comes after all others."""
     return a < b or (a == a and b != b)
 
 
@@ -102,7 +107,7 @@ class Is:
 
 
 def like(number: Any, source: lazy.Lazy) -> Any:
-    """A number to compare elements with: for complex elements one of their type, as Python's would be complex64."""
+    """A number to compare elements with, in their type if they are complex; Python's own would become a complex64."""
     kind = lazy.computed_type(source)
     return kind.type(number) if kind.kind == "c" else number
 
@@ -133,12 +138,12 @@ class Swapped:
         return self.less(b, a)
 
 
-#: The place of an element that does not meet a condition: after all others.
+#: The position that stands for "no element": after all others.
 NOWHERE = (1 << 31) - 1
 
 
 class Places:
-    """Of ``lazy.At``: the position of each element that meets a condition; ``NOWHERE`` for the others."""
+    """For ``lazy.At``: the position of each element that meets a condition; ``NOWHERE`` for the others."""
 
     __slots__ = ("pred",)
 
@@ -151,7 +156,7 @@ class Places:
 
 
 class Pairs:
-    """Of ``lazy.At``: the position of each element that meets a condition with the one before it."""
+    """For ``lazy.At``: the position of each element that meets a condition together with the one before it."""
 
     __slots__ = ("pred",)
 
@@ -164,7 +169,7 @@ class Pairs:
 
 
 class Heads(lazy.Lazy):
-    """1 for each element that differs from the one before it, and for the first one."""
+    """1 for the first element, and for each element that differs from the one before it; else 0."""
 
     __slots__ = ("eq", "values")
 

@@ -1,4 +1,4 @@
-"""Functions that order elements: complex numbers have no order, and are refused before anything runs."""
+"""Checks of functions that order elements: complex numbers have no order, and are refused before anything runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _SETS = f"{_LESS}, in which no two different elements are equal"
 
 
 class _Ordering(NamedTuple):
-    """The parameters whose elements a function orders, those that say how, and what to write for complex elements."""
+    """What a function orders: the parameters whose elements it orders, those that set the order, and the advice for
+    complex elements.
+    """
 
     inputs: tuple[str, ...]
     by: tuple[str, ...]
@@ -65,7 +67,9 @@ def is_complex(value: Any) -> bool:
 
 
 def check_of(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], None] | None:
-    """What raises TypeError if a function would order complex elements; None for functions that order none."""
+    """The check that raises TypeError if a function would order complex elements; ``None`` for functions that order
+    nothing.
+    """
     name = function.__name__
     ordering = _TABLE.get(name)
     if ordering is None:

@@ -1,4 +1,4 @@
-"""Where kernels store elements one by one or four at a time, as ``lazy`` inputs are where they load them."""
+"""Containers in which kernels store elements one by one or four at a time: the counterpart of ``lazy`` inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vkamp.algorithms import lazy
 
 
 class Output:
-    """A container with one index."""
+    """A container with one index that a kernel stores in."""
 
     __slots__ = ("values",)
     #: Whether ``store_four`` stores four elements at once.

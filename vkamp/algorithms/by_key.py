@@ -1,6 +1,6 @@
 """Scans and reductions of runs of equal keys: ``scan_by_key``, ``reduce_by_key``, ``unique_by_key`` (Thrust's names).
 
-A run is a segment (see ``segments.py``); the last element of its scan is its reduction, which a selection moves.
+A run is a segment (see ``segments.py``). The last element of its scan is its reduction. A selection collects these.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def scan_by_key(
     heads = Heads(names, eq)
     found = lazy.Elements(scan_pairs(view, source, heads, op, dtype))
     if not inclusive:
-        # The result may be the keys' memory: their heads are needed until the end.
+        # The result may be stored in the memory of the keys, whose heads are needed until the end.
         kept = amp.array(source.extent, np.int32, accelerator_view=view)
         store(view, heads, kept)
         store(view, lazy.At(Exclusive(lazy.Elements(kept), value(init, dtype), op), found), result)

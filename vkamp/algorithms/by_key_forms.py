@@ -1,4 +1,4 @@
-"""Which form scans and reduces runs of equal keys, if any does without pairs of each element and a flag."""
+"""The choice of a form for scans and reductions of runs of equal keys that needs no pairs of an element and a flag."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from vkamp.algorithms._arguments import in_a_row
 
 @amp.func
 def continues(_before: Any, flag: Any) -> Any:
-    """``eq`` for flags of first elements in place of keys: whether an element belongs to the one before it."""
+    """The test whether an element continues the run of the one before it, if flags of first elements are given
+    instead of keys.
+    """
     return flag == 0
 
 
@@ -21,8 +23,8 @@ def scan_runs_into(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, out: Any, eq: Any, op: Any, dtype: np.dtype[Any],
     *, inclusive: bool, init: Any,
 ) -> bool:  # fmt: skip
-    """Scans the values of each run into ``out``, which may be their memory; False where no form can."""
-    # Elements of a container are read before their results are stored in its memory.
+    """Scans the values of each run into ``out``, which may be their memory; returns False if no form can do it."""
+    # Elements of a container are read before results are stored in its memory.
     others = keys.containers() + ([] if isinstance(values, lazy.Elements) else values.containers())
     if any(out.overlaps(each) for each in others):
         return False
@@ -44,7 +46,8 @@ def reduce_runs_into(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, keys_out: Any, values_out: Any, count: Any,
     eq: Any, op: Any, dtype: np.dtype[Any], *, own_keys: bool, own_values: bool,
 ) -> bool:  # fmt: skip
-    """Stores the key of each run, the combination of its values, and the number of runs; False where no form can.
+    """Stores the key of each run, the combination of its values, and the number of runs; returns False if no form
+    can do it.
 
     ``own_keys``, ``own_values``: the result is new, and has room for all elements.
     """

@@ -1,7 +1,7 @@
-"""Reductions and scans of runs of equal keys on CPU drivers: each invocation goes through one piece of the elements.
+"""Reductions and scans of runs of equal keys on CPU drivers. Each invocation handles one piece of the elements.
 
-A first launch counts the runs that begin in each piece, and combines the values behind the last of these; one
-invocation carries both from piece to piece; and a second launch stores the results.
+A first launch counts the runs that begin in each piece, and combines the values from the last of these runs' beginnings
+on. One invocation carries both results from piece to piece. A second launch stores the results.
 """
 
 # Kernels have untyped parameters.
@@ -22,7 +22,9 @@ from vkamp.algorithms._outputs import output_of
 
 @amp.kernel
 def total_pieces(t_idx, keys, values, totals, counts, n, length, eq, op):
-    """The runs that begin in each piece, and the combination of its values from the last one's on, or of all."""
+    """The number of runs that begin in each piece, and the combination of its values from the beginning of the last
+    one on; of all its values if no run begins there.
+    """
     piece = t_idx.global_[0]
     first = piece * length
     if first < n:
@@ -30,7 +32,7 @@ def total_pieces(t_idx, keys, values, totals, counts, n, length, eq, op):
         before = keys.value(first).copy()
         total = values.value(first).copy()
         heads = 1 if first == 0 or not eq(keys.value(max(first - 1, 0)), before) else 0
-        # The first elements follow alone, so that the others are loaded four at a time.
+        # The first elements are handled singly, so that the others can be loaded four at a time.
         middle = min((first + 4) // 4 * 4, end)
         for i in range(first + 1, middle):
             before, total, heads = _count(before, total, heads, keys.value(i), values.value(i), eq, op)
@@ -50,16 +52,16 @@ def total_pieces(t_idx, keys, values, totals, counts, n, length, eq, op):
 @amp.func
 def _count(before: Any, total: Any, heads: Any, key: Any, x: Any, eq: Any, op: Any) -> Any:
     is_same = eq(before, key)
-    # The operator's value is computed in any case: processors predict such branches badly.
+    # The operator is evaluated in any case: processors predict such branches badly.
     both = op(total, x)
     return key, both if is_same else x, heads + (0 if is_same else 1)
 
 
 @amp.kernel
 def carry_pieces(idx, totals, counts, op):
-    """Replaces the total of each piece by the value so far behind it, and its count by that of the pieces before it.
+    """Replaces the total of each piece by the value carried out of it, and its count by that of the pieces before it.
 
-    The last count is that of all runs.
+    The last count is the number of all runs.
     """
     pieces = totals.extent[0]
     if idx[0] == 0:
@@ -80,10 +82,10 @@ def _put(
     keys_out: Any, values_out: Any, unused: Any, before: Any, total: Any, at: Any, key: Any, x: Any, eq: Any, op: Any,
     *, own_keys: amp.constant, own_values: amp.constant,
 ) -> Any:  # fmt: skip
-    """Stores the run number ``at - 1`` if an element begins the next one.
+    """Stores the run number ``at - 1`` if an element begins the next run.
 
-    Returns the element's key, the value so far, and the number of the next run.
-    Where the results have room for all elements, others go to an unused place, so that there is no branch.
+    Returns the element's key, the value so far, and the number of the next run. If the results have room for all
+    elements, other values go to an unused position, which avoids a branch.
     """
     is_same = eq(before, key)
     both = op(total, x)
@@ -103,7 +105,9 @@ def reduce_pieces(
     t_idx, keys, values, totals, counts, keys_out, values_out, count, n, length, eq, op, *,
     own_keys: amp.constant, own_values: amp.constant,
 ):  # fmt: skip
-    """Stores the key and the combination of each run behind which another one begins in a piece, and the last run's."""
+    """Stores the key and the combination of each run that ends in a piece, because another one begins there, and
+    those of the last run.
+    """
     piece = t_idx.global_[0]
     first = piece * length
     if first < n:
@@ -155,7 +159,7 @@ def _scanned(
     before: Any, total: Any, key: Any, x: Any, eq: Any, op: Any, init: Any, *,
     inclusive: amp.constant, has_init: amp.constant,
 ) -> Any:  # fmt: skip
-    """The result of an element; and the value so far."""
+    """The result for an element, and the value so far."""
     is_same = eq(before, key)
     both = op(total, x)
     upto = both if is_same else x
@@ -212,7 +216,7 @@ def scan_pieces(
 
 
 def split_of(view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, eq: Any, op: Any) -> _choose.Split | None:
-    """The pieces; None if there are more than one invocation may have iterations."""
+    """The division into pieces; ``None`` if a piece would need more iterations than one invocation may have."""
     longest = min(longest_run(view, values, op, keys), longest_run(view, keys, eq))
     split = _choose.runs(view, keys.extent[0], longest)
     return split if split.pieces <= longest else None
@@ -222,7 +226,7 @@ def _totals(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, split: _choose.Split, eq: Any, op: Any,
     dtype: np.dtype[Any],
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The value so far behind each piece, and the number of runs that begin before it."""
+    """The value carried out of each piece, and the number of runs that begin before it."""
     totals = amp.array(amp.extent(split.pieces), dtype, accelerator_view=view)
     counts = amp.array(amp.extent(split.pieces + 1), np.int32, accelerator_view=view)
     domain = _choose.domain_of_runs(view, split)
@@ -248,7 +252,7 @@ def reduce_by_key_into(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, split: _choose.Split, keys_out: Any,
     values_out: Any, count: Any, eq: Any, op: Any, dtype: np.dtype[Any], *, own_keys: bool, own_values: bool,
 ) -> None:  # fmt: skip
-    """Stores the key of each run, the combination of its values, of a type, and the number of runs.
+    """Stores the key of each run, the combination of its values, in a given type, and the number of runs.
 
     ``own_keys``, ``own_values``: the result is new, and has room for all elements.
     """

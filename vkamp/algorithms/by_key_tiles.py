@@ -1,8 +1,9 @@
-"""Reductions and scans of runs of equal keys on GPUs, in blocks: the blocks' totals, their scan, and the runs.
+"""Reductions and scans of runs of equal keys on GPUs, in blocks: the blocks' totals, a scan of these, and then the
+runs.
 
-The first pass loads all keys, and the values after the last head of a block; the second one goes through a block in
-rows of four elements for each thread, whose scan gives the number of each run and the value so far (CUB's
-``DeviceReduce::ReduceByKey``, in passes, so that the order of the operations does not depend on scheduling).
+The first pass loads all keys, and the values after the last head of a block. The second pass goes through a block in
+rows, with four elements for each thread. A scan of each row gives the number of each run and the value so far. (CUB's
+``DeviceReduce::ReduceByKey``, but in passes, so that the order of the operations does not depend on scheduling.)
 """
 
 # Kernels have untyped parameters.
@@ -24,14 +25,14 @@ from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.scan import scan_counts, scan_into
 from vkamp.algorithms.scan_axis_tiles import Restarting
 
-#: Elements of a row, and rows whose elements are loaded at a time.
+#: The elements of a row, and how many rows are loaded at a time.
 ROW, ROWS = TILE * 4, 1
-#: Tiles of a launch: so many that a GPU is not half empty at the end, and few to scan.
+#: The number of tiles in a launch: enough that a GPU is not half idle at the end, and few enough to scan quickly.
 _TILES = 1 << 13
 
 
 class Counting:
-    """An operator on pairs of a value and a number of heads: the value begins again after a head."""
+    """An operator on pairs of a value and a number of heads. The value restarts at a head."""
 
     __slots__ = ("op", "pair")
 
@@ -48,7 +49,7 @@ class Counting:
 
 @amp.func
 def _four(source: Any, first: Any, end: Any) -> Any:
-    """Four elements; positions after the end have any element."""
+    """Four elements; positions after the end have an arbitrary element."""
     if first + 4 <= end:
         a, b, c, d = source.four(first // 4)
     else:
@@ -61,7 +62,7 @@ def _four(source: Any, first: Any, end: Any) -> Any:
 
 @amp.func
 def _heads(keys: Any, first: Any, end: Any, eq: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Which of four keys are the first ones of runs, as bits; those after the end are not."""
+    """Which of four keys are the first ones of runs, as bits. Keys after the end are not."""
     before = keys.value(max(min(first, end) - 1, 0))
     bits = 1 if first == 0 or not eq(before, a) else 0
     bits |= (0 if eq(a, b) else 2) | (0 if eq(b, c) else 4) | (0 if eq(c, d) else 8)
@@ -70,7 +71,9 @@ def _heads(keys: Any, first: Any, end: Any, eq: Any, a: Any, b: Any, c: Any, d: 
 
 @amp.kernel
 def block_totals(t_idx, keys, values, pairs, counts, n, length, eq, op):
-    """The heads of each block, and the combination of its values from its last head on, or of all."""
+    """The number of heads in each block, and the combination of its values from its last head on, or of all values
+    if it has no head.
+    """
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
     heads = amp.int32(0)
@@ -98,7 +101,7 @@ def reduce_runs_of_blocks(
 ):  # fmt: skip
     """Stores the key and the combination of each run that begins in a block, or ends after one.
 
-    ``pairs``: the value so far after each block; ``before``: the number of runs before it.
+    ``pairs``: the value so far after each block. ``before``: the number of runs before it.
     """
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * length
@@ -147,7 +150,7 @@ def reduce_runs_of_blocks(
                 if p < total.second:
                     if base + p < keys_out.extent[0]:
                         keys_out[base + p] = key_stage[p]
-                    # What ends at a head is the run before it.
+                    # The run before a head ends there.
                     if base + p > 0 and base + p - 1 < values_out.extent[0]:
                         values_out[base + p - 1] = stage[p]
             carry = op(carry, total.first) if total.second == 0 else total.first.copy()
@@ -198,7 +201,7 @@ def scan_runs_of_blocks(
 
 @amp.func
 def _of_four(x: Any, at: amp.constant, bits: Any, op: Any, counting: Any) -> Any:
-    """The number of heads among four elements, and the combination of those from the last one on."""
+    """The number of heads among four elements, and the combination of the elements from the last head on."""
     total = x[at].copy()
     for k in amp.static_range(1, 4):
         total = x[at + k].copy() if (bits >> k) & 1 != 0 else op(total, x[at + k])
@@ -206,14 +209,14 @@ def _of_four(x: Any, at: amp.constant, bits: Any, op: Any, counting: Any) -> Any
 
 
 def can_reduce(keys: lazy.Lazy, dtype: np.dtype[Any]) -> bool:
-    """Whether the elements are numbers that a tile has room for."""
+    """Whether the elements are numbers that fit into a tile's memory."""
     return all(each.kind in "iufc" and each.itemsize in (4, 8) for each in (lazy.dtype_of(keys), dtype))
 
 
 def _values_behind(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, eq: Any, op: Any, dtype: np.dtype[Any]
 ) -> tuple[Any, Any, _choose.Split, Any]:
-    """The value so far after each block, the heads in each, the blocks, and the type of the pairs."""
+    """The value so far after each block, the number of heads in each, the blocks, and the type of the pairs."""
     n = keys.extent[0]
     split = _choose.blocks(n, ROWS * ROW, _TILES)
     pair = pair_of(dtype, np.dtype(np.int32))
@@ -242,7 +245,7 @@ def reduce_by_key_into(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy, keys_out: Any, values_out: Any, count: Any,
     eq: Any, op: Any, dtype: np.dtype[Any],
 ) -> None:  # fmt: skip
-    """Stores the key of each run, the combination of its values, of a type, and the number of runs."""
+    """Stores the key of each run, the combination of its values, in a given type, and the number of runs."""
     pairs, before, split, pair = _values_behind(view, keys, values, eq, op, dtype)
     scan_counts(view, before)
     amp.parallel_for_each(

@@ -1,4 +1,4 @@
-"""``counted``: as many elements as an algorithm finds, a number that only the device knows."""
+"""``counted``: the elements that an algorithm has found; only the device knows how many."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["counted"]
 class counted:
     """The first ``count`` elements of an array on the device: the result of a selection.
 
-    ``.values`` is the array, with room for the worst case; what is after the count is undefined.  ``.count`` is a
-    :class:`device_scalar`.  ``len()``, ``np.asarray()`` and ``.trim()`` wait for the count.
+    ``.values`` is the array, which has room for the largest possible result; its elements after the count are
+    undefined. ``.count`` is a :class:`device_scalar`. ``len()``, ``np.asarray()`` and ``.trim()`` wait for the count.
     """
 
     __slots__ = ("count", "values")
@@ -41,7 +41,7 @@ class counted:
         return n
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The elements in host memory; waits."""
+        """The elements in host memory; waits for the count."""
         n = len(self)
         if n == 0:
             return np.zeros(0, self.dtype if dtype is None else dtype)
@@ -49,7 +49,10 @@ class counted:
         return found if dtype is None else found.astype(dtype)
 
     def trim(self) -> Any:
-        """A view of the elements found; waits.  AmpError if there are none: containers are not empty."""
+        """A view of the elements that were found; waits for the count.
+
+        AmpError if there are none, because containers are not empty.
+        """
         n = len(self)
         if n == 0:
             raise amp.AmpError("nothing was found, and a view has at least one element: ask len() first")

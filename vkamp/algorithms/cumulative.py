@@ -26,10 +26,10 @@ def cumulative_sum(
     deterministic: bool | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The sums up to each element, in numpy's type: of integers in 64 bits on every device.
+    """The sums up to each element, in numpy's type: integers are summed in 64 bits on every device.
 
-    Without ``axis``, the elements are one row, and the result has one dimension.  ``include_initial`` puts a 0 first.
-    ``deterministic`` as in :func:`vkamp.algorithms.scan`.
+    Without ``axis``, the elements form one row, and the result has one dimension. ``include_initial`` puts a 0 first.
+    ``deterministic`` is that of :func:`vkamp.algorithms.scan`.
     """
     kind = sum_type(dtype_of(lazy.of(a))) if dtype is None else np.dtype(dtype)
     return _cumulative(a, functional.plus, kind, axis, include_initial, out, accelerator_view, deterministic)
@@ -45,9 +45,10 @@ def cumulative_prod(
     deterministic: bool | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The products up to each one, of integers modulo 2^32, unless the device has 64 bits and ``dtype`` asks for them.
+    """The products up to each element, of integers modulo 2^32, unless the device has 64 bits and ``dtype`` asks
+    for them.
 
-    ``axis``, ``include_initial``, with a 1 first, and ``deterministic`` as in :func:`cumulative_sum`.
+    ``axis``, ``include_initial`` (which puts a 1 first) and ``deterministic`` are those of :func:`cumulative_sum`.
     """
     kind = computed_type(lazy.of(a)) if dtype is None else np.dtype(dtype)
     return _cumulative(a, functional.multiplies, kind, axis, include_initial, out, accelerator_view, deterministic)
@@ -63,7 +64,7 @@ def cummax(
 ) -> Any:
     """The largest element up to each one (numpy: ``maximum.accumulate``); NaN from the first NaN on.
 
-    ``axis`` and ``include_initial`` as in :func:`cumulative_sum`, with the type's lowest value first.
+    ``axis`` and ``include_initial`` are those of :func:`cumulative_sum`; the type's lowest value comes first.
     """
     return _cumulative(a, functional.max, computed_type(lazy.of(a)), axis, include_initial, out, accelerator_view)
 
@@ -123,7 +124,7 @@ def _cumulative(
 
 
 class _Longer:
-    """Of ``lazy.At``: lines with one element more, whose value does not matter."""
+    """For ``lazy.At``: lines with one more element, whose value is arbitrary."""
 
     __slots__ = ("inner", "n")
 

@@ -1,4 +1,4 @@
-"""Which results have the same bits in every run, where that costs speed."""
+"""Results with the same bits in every run, where that costs speed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _needed: ContextVar[bool] = ContextVar("deterministic", default=False)
 def deterministic(needed: bool = True) -> Iterator[None]:
     """Within the block, all functions give the same bits in every run on one device.
 
-    Integers, selections and sorting always do, on every device.  Sums of floats do, too, in every run on one device,
-    with one exception: scans of floats by GPUs, which are slower then.  A function's argument ``deterministic`` wins.
-    The block counts for its thread and its asynchronous task.
+    Integers, selections and sorts always do, on every device. So do sums of floats in every run on one device. The one
+    exception is scans of floats on GPUs, which this makes slower. A function's own argument ``deterministic`` takes
+    precedence. The block applies to its thread and its asynchronous task.
     """
     token = _needed.set(needed)
     try:
@@ -30,5 +30,5 @@ def deterministic(needed: bool = True) -> Iterator[None]:
 
 
 def is_needed(given: bool | None) -> bool:
-    """Whether results have to have the same bits in every run."""
+    """Whether results must have the same bits in every run."""
     return _needed.get() if given is None else given

@@ -12,7 +12,9 @@ from vkamp.algorithms.transform import store
 
 
 class _Change:
-    """Of ``lazy.At``: the operator's value of an element and the one before it on its line; the first one as it is."""
+    """For ``lazy.At``: the operator applied to an element and the one before it on its line; the first element is
+    unchanged.
+    """
 
     __slots__ = ("inner", "n", "op")
 
@@ -26,7 +28,7 @@ class _Change:
 
 
 class _Difference:
-    """Of ``lazy.At``: an element minus the one before it; ``n`` differences of each line."""
+    """For ``lazy.At``: an element minus the one before it, ``n`` of them on each line."""
 
     __slots__ = ("inner", "n")
 
@@ -55,7 +57,10 @@ def adjacent_difference(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """``op(a[i], a[i - 1])`` along an axis, the first element as it is (C++: ``adjacent_difference``); not in place."""
+    """``op(a[i], a[i - 1])`` along an axis; the first element is unchanged (C++: ``adjacent_difference``).
+
+    Not in place.
+    """
     source = lazy.of(a)
     lines = lines_of(source.extent, axis, True)
     view = place(accelerator_view, source, out)
@@ -65,7 +70,7 @@ def adjacent_difference(
 def diff(
     a: Any, n: int = 1, *, axis: int = -1, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """``a[i + 1] - a[i]`` along an axis, ``n`` times, which leaves ``n`` elements fewer (numpy: ``diff``).
+    """``a[i + 1] - a[i]`` along an axis, ``n`` times; the result has ``n`` elements fewer (numpy: ``diff``).
 
     Raises ValueError unless ``n`` is at least 1 and less than the number of elements along the axis.
     """

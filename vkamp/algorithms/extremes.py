@@ -25,7 +25,7 @@ _TILES = 1024
 
 
 class _Better:
-    """Of two positions the one with the better element; of equal ones, and of NaN, the first."""
+    """Of two positions, the one with the better element; of equal elements and of NaN, the first one."""
 
     __slots__ = ("less", "values")
 
@@ -101,7 +101,7 @@ def extreme_of_tiles(t_idx, source, out, n, length, less, op):
     for start in range(begin // 4, end // 4, 4 * TILE):
         x = amp.private(16, type(best))
         for j in amp.static_range(4):
-            # Four loads are under way at a time; after the end, the last four elements are loaded again.
+            # Four loads are in flight at a time. After the end, the last four elements are loaded again.
             k = min(start + j * TILE + t_idx.local[0], end // 4 - 1)
             x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = source.four(k)
         for j in amp.static_range(16):
@@ -120,14 +120,14 @@ def extreme_of_tiles(t_idx, source, out, n, length, less, op):
 
 @amp.kernel
 def _along_line(idx, found, n, inner):
-    """Replaces positions of elements by those on their lines."""
+    """Replaces positions in the input by positions on their lines."""
     found[idx] = found[idx] // inner % n
 
 
 def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better: _Better) -> Any:
     """The positions of the best elements of pieces of the input.
 
-    The best element stays in a register: an operator on positions would load it again.
+    The best element is kept in a register: an operator on positions would load it again.
     """
     n = source.extent[0]
     in_runs = _choose.form_of(view) == "runs"

@@ -1,10 +1,10 @@
-"""Operators for kernels and algorithms, as AMP Algorithms' functors (amp_algorithms.h) and C++'s ``<functional>``.
+"""Operators for kernels and algorithms, like AMP Algorithms' functors (amp_algorithms.h) and C++'s ``<functional>``.
 
-Each is an ``@amp.func``: kernels, algorithms and plain Python call it.  ``min`` and ``max`` propagate NaN as numpy's
-``minimum`` and ``maximum`` do, ``fmin`` and ``fmax`` prefer the number.
+Each is an ``@amp.func``, which kernels, algorithms and plain Python can call. ``min`` and ``max`` propagate NaN as
+numpy's ``minimum`` and ``maximum`` do; ``fmin`` and ``fmax`` prefer the number.
 """
 
-# This file's names are C++'s, Python's own among them.
+# The names in this file are those of C++; some are also Python's.
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def unpack_byte(x: Any, k: Any) -> Any:
 
 
 def static_log2(n: int) -> int:
-    """The whole part of the logarithm of a positive number, on the host, as for shapes (AMP: ``static_log2``)."""
+    """The integer part of the base-2 logarithm of a positive number, on the host, for shapes (AMP: ``static_log2``)."""
     if n < 1:
         raise ValueError(f"{n} has no logarithm")
     return n.bit_length() - 1

@@ -1,10 +1,9 @@
-"""Counting: ``histogram``, ``histogram_range``, ``bincount``, ``digitize``, with numpy's answers.
+"""Counting: ``histogram``, ``histogram_range``, ``bincount``, ``digitize``, with numpy's results.
 
-Runs: each run of elements counts in its row, and the rows are added.  Tiles count in ``tile_static`` memory
-(``histogram_tiles``); too many bins for that are counted in the result.
-Weights are sorted by bin and added in their order, so that sums have the same bits in every run.
-
-Edges are compared exactly: those of float64 are rounded up to the elements' type, which changes no comparison.
+On CPU drivers, each run of elements counts in a row of its own, and the rows are added. On GPUs, tiles count in
+``tile_static`` memory (``histogram_tiles``). If the bins do not fit there, the elements are counted directly in the
+result. Weights are sorted by bin and added in their order, so that sums have the same bits in every run. Elements are
+compared with the edges exactly: edges of float64 are rounded up to the elements' type, which changes no comparison.
 """
 
 # Kernels have untyped parameters.
@@ -29,15 +28,15 @@ from vkamp.algorithms.sort import order_of
 from vkamp.algorithms.statistics import minmax
 from vkamp.algorithms.transform import store
 
-#: More rows than this many counters are not made for runs.
+#: The rows of all runs together have at most this many counters.
 _IN_ROWS = 1 << 20
-#: Of equal bins, the number of an element's bin is computed with an error of less than two, if there are not too many.
+#: The number of an element's bin among equal bins is computed with an error below two, if there are at most this many.
 _MOST_EVEN = 1 << 16
 
 
 @amp.kernel
 def count_runs(t_idx, bins_of, rows, n, length, bins):
-    """Counts the bins of one run in its row; bins outside of the range count nowhere."""
+    """Counts the bins of one run in its row; elements outside of the range are not counted."""
     run = t_idx.global_[0]
     first = run * length
     if first < n:
@@ -56,7 +55,7 @@ def count_all(idx, bins_of, counts, bins):
 
 
 def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> None:
-    """How often each number from 0 is among a source's int32 numbers."""
+    """Counts how often each number from 0 on occurs among a source's int32 numbers."""
     n, bins = bins_of.extent[0], counts.extent[0]
     bins_of = without_loops(view, bins_of)
     split = _choose.runs(view, n)
@@ -76,7 +75,7 @@ def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> N
 
 
 def _totals(view: amp.accelerator_view, bins_of: lazy.Lazy, weights: Any, bins: int, out: Any) -> Any:
-    """How many elements each bin has, as int32, or the sum of their weights, in their type."""
+    """The number of elements in each bin, as int32, or the sum of their weights, in the weights' type."""
     if weights is None:
         result = output(out, bins, np.dtype(np.int32), view, bins_of)
         count_into(view, bins_of, result)
@@ -84,7 +83,7 @@ def _totals(view: amp.accelerator_view, bins_of: lazy.Lazy, weights: Any, bins: 
     source = lazy.of(weights).flat()
     if source.extent != bins_of.extent:
         raise amp.AmpError(f"{bins_of.extent!r} elements have {source.extent!r} weights")
-    # The elements outside of the range come first, or last.
+    # The elements outside of the range come first or last.
     numbers = amp.array(bins_of.extent, np.int32, accelerator_view=view)
     store(view, bins_of, numbers)
     order = order_of(view, lazy.Elements(numbers), False, None, None)
@@ -96,7 +95,7 @@ def _totals(view: amp.accelerator_view, bins_of: lazy.Lazy, weights: Any, bins: 
 
 
 class _Begin:
-    """Of ``lazy.At`` on ordered numbers: the place of the first one that is not less than the index."""
+    """For ``lazy.At`` on sorted numbers: the position of the first one that is not less than the index."""
 
     __slots__ = ("n",)
 
@@ -112,10 +111,10 @@ class _Begin:
 
 
 class Edges:
-    """Rising edges in the elements' type, and how many of them are below all numbers of the type.
+    """Rising edges in the elements' type, and how many edges are below all numbers of the type.
 
-    Rounded up, ``e <= x`` does not change, and rounded down, ``e < x`` does not; edges that are above all numbers, or
-    below, are left out.
+    Rounding an edge up does not change ``e <= x``, and rounding it down does not change ``e < x``. Edges above or below
+    all numbers of the type are left out.
     """
 
     __slots__ = ("below", "size", "values")
@@ -139,7 +138,7 @@ class Edges:
 
 
 class _Bin:
-    """The number of an element's bin between two edges; the last bin has both; -1 outside."""
+    """The number of an element's bin. A bin contains its lower edge, the last bin both of its edges; -1 outside."""
 
     __slots__ = ("below", "bins", "edges", "last", "size")
 
@@ -154,13 +153,15 @@ class _Bin:
 
 
 class _EvenBin:
-    """As ``_Bin``, of equal bins: computes a number, which is off by few, and compares the edges around it."""
+    """As ``_Bin``, for equal bins: computes an approximate number, and compares the element with the edges around
+    it.
+    """
 
     __slots__ = ("below", "bins", "edges", "half", "last", "scale", "size")
 
     def __init__(self, edges: Edges, last: Any, bins: int, low: float, scale: float) -> None:
         self.edges, self.size, self.below, self.last, self.bins = edges.values, edges.size, edges.below, last, bins
-        # Halves, because a difference of large numbers could be infinite.
+        # Halved, because the difference of two large numbers could be infinite.
         self.half, self.scale = np.float32(low / 2), np.float32(2 * scale)
 
     @amp.func
@@ -178,7 +179,7 @@ class _EvenBin:
 
 
 def _scale_of(edges: Any) -> float | None:
-    """Equal bins in a distance of 1; None where rounding would lead to distant bins."""
+    """The number of equal bins in a distance of 1; ``None`` if rounding could lead to a distant bin."""
     bins, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
     if bins > _MOST_EVEN:
         return None
@@ -188,7 +189,10 @@ def _scale_of(edges: Any) -> float | None:
 
 
 def _binned(source: lazy.Lazy, edges: Any, *, even: bool = False) -> lazy.Lazy:
-    """The bins of a source's elements, by edges on the host, of which neighbours have an ``even`` distance."""
+    """The bin of each of a source's elements, given the edges on the host.
+
+    ``even``: neighbouring edges have this distance.
+    """
     dtype, kind = dtype_of(source), computed_type(source)
     last = Edges(edges[-1], dtype, up=False)
     if last.below:
@@ -208,10 +212,11 @@ def histogram(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, Any]:
-    """How many elements each of ``bins`` equal bins has, as int32, and the edges, on the host (numpy: ``histogram``).
+    """The number of elements in each of ``bins`` equal bins, as int32, and the edges, on the host (numpy:
+    ``histogram``).
 
-    Without ``range``, the bins reach from the smallest element to the largest one: this waits for these.  With
-    ``weights``, the sum of the weights of each bin's elements, in the weights' type.
+    Without ``range``, the bins reach from the smallest element to the largest one, and the call waits for these. With
+    ``weights``, the result is the sum of the weights of each bin's elements, in the weights' type.
     """
     if bins < 1:
         raise ValueError(f"{bins} bins")
@@ -219,7 +224,7 @@ def histogram(
     view = place(accelerator_view, source, weights, out)
     if range is None:
         least, largest = minmax(source, accelerator_view=view)
-        # In their type, in which numpy computes the edges.
+        # numpy computes the edges in their type.
         kind = dtype_of(source).type
         range = kind(least.item()), kind(largest.item())
     low, high = range
@@ -239,9 +244,10 @@ def histogram_range(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """How many elements are between neighbouring edges, which rise, as int32 (CUB: ``HistogramRange``).
+    """The number of elements between neighbouring edges, as int32 (CUB: ``HistogramRange``).
 
-    The last bin has both its edges (numpy: ``histogram`` with a sequence of edges).  ``edges`` are numbers on the host.
+    The edges are rising numbers on the host. The last bin contains both of its edges (numpy: ``histogram`` with a
+    sequence of edges).
     """
     limits = np.asarray(edges)
     if limits.ndim != 1 or limits.size < 2 or not (limits[1:] >= limits[:-1]).all():
@@ -260,10 +266,10 @@ def bincount(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """How often each number from 0 occurs, as int32, or the sum of its weights, in their type (numpy: ``bincount``).
+    """How often each number from 0 on occurs, as int32, or the sum of its weights, in their type (numpy: ``bincount``).
 
-    The result has ``bins`` elements; numbers that are negative or larger count nowhere.  Without ``bins``, this waits
-    for the largest number, and is as long as it needs, ``minlength`` at least.
+    The result has ``bins`` elements; negative and larger numbers are not counted. Without ``bins``, the call waits for
+    the largest number, and the result is as long as this number needs, but at least ``minlength``.
     """
     source = lazy.of(a).flat()
     if dtype_of(source).kind not in "iub" or dtype_of(source).itemsize > 4:
@@ -285,7 +291,10 @@ def _int32(x: Any) -> Any:
 
 
 class _Among:
-    """Of ``lazy.At``: the number of edges not above an element (``right``: below it); of falling ones the rest."""
+    """For ``lazy.At``: the number of edges not above an element (with ``right``: below it).
+
+    For falling edges, the number of the others.
+    """
 
     __slots__ = ("below", "edges", "falling", "right", "size", "total")
 
@@ -307,7 +316,7 @@ def digitize(
 ) -> Any:
     """The number of the bin of each element, as int32 in its extent: 0 below the first edge (numpy: ``digitize``).
 
-    ``edges`` are numbers on the host, which rise or fall.  A bin has its lower edge; if ``right``, its upper one.
+    ``edges`` are rising or falling numbers on the host. A bin contains its lower edge; with ``right``, its upper one.
     """
     limits = np.asarray(edges)
     if limits.ndim != 1 or not limits.size:

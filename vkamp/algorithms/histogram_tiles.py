@@ -1,8 +1,8 @@
 """Counting on GPUs: tiles count in ``tile_static`` memory and add their counts to the result (CUB's method).
 
-A tile has several counters for each bin, beside each other: neighbouring threads count in different ones, which are in
-different banks of the memory, so that neither equal elements nor those of different bins wait for each other
-(V. Podlozhnyuk, *Histogram Calculation in CUDA*, 2007).
+A tile has several adjacent counters for each bin. Neighbouring threads use different ones, which are in different banks
+of the memory. So neither equal elements nor elements of different bins delay each other (V. Podlozhnyuk, *Histogram
+Calculation in CUDA*, 2007).
 """
 
 # Kernels have untyped parameters.
@@ -17,11 +17,11 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 
-#: Threads of a tile, steps of four elements that each loads together, and tiles at most.
+#: The threads of a tile, how many groups of four elements each loads together, and the largest number of tiles.
 TILE, QUADS, _TILES = 512, 4, 2112
-#: Counters of a tile, and those of one bin at most.
+#: The largest number of counters in a tile, and for one bin.
 COUNTERS, _COPIES = 8192, 16
-#: More bins do not fit in a tile's memory.
+#: Larger numbers of bins do not fit into a tile's memory.
 MOST = 4096
 
 
@@ -59,7 +59,10 @@ def in_words(source: lazy.Lazy) -> lazy.Lazy:
 
 @amp.kernel
 def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies: amp.constant, quads: amp.constant):
-    """Counts the bins of one block of ``length`` elements, and adds them to the counts; others count nowhere."""
+    """Counts the bins of one block of ``length`` elements, and adds them to the counts.
+
+    Elements outside of all bins are not counted.
+    """
     own = amp.tile_static(bins * copies, amp.int32)
     rank = t_idx.local[0]
     threads = t_idx.tile_dim0
@@ -71,7 +74,7 @@ def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies
     copy = rank & (copies - 1)
     found = amp.private(4 * quads, amp.int32)
     for first in range(begin // 4 + rank, end // 4, threads * quads):
-        # All loads first: atomics would keep each from starting before the last one has finished.
+        # All loads come first: an atomic operation would delay the next load until the last one has finished.
         for k in amp.static_range(quads):
             at = min(first + k * threads, end // 4 - 1)
             found[4 * k], found[4 * k + 1], found[4 * k + 2], found[4 * k + 3] = bins_of.four(at)
@@ -97,7 +100,7 @@ def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies
 
 
 def add_counts(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> None:
-    """Adds how often each number from 0 is among a source's int32 numbers."""
+    """Adds the number of times that each number from 0 on occurs among a source's int32 numbers."""
     n, bins = bins_of.extent[0], counts.extent[0]
     limits = view.accelerator.limits
     threads = TILE if limits is None else min(TILE, limits.tile_threads)

@@ -1,7 +1,8 @@
 """Inputs that are computed where an algorithm reads them, and need no memory.
 
-A lazy input has an ``extent`` and a device method ``value(i)``; any algorithm takes one in place of a container.  They
-replace the fancy iterators of Thrust and CUB (``transform_iterator``, ``counting_iterator``, ``permutation_iterator``).
+A lazy input has an ``extent`` and a device method ``value(i)``. Every algorithm accepts one in place of a container.
+Lazy inputs replace the fancy iterators of Thrust and CUB (``transform_iterator``, ``counting_iterator``,
+``permutation_iterator``).
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ __all__ = ["Lazy", "arange", "constant", "discard", "flip", "map", "take", "zip"
 
 
 class Lazy:
-    """An input of an algorithm: ``extent`` elements, of which ``value(i)`` computes one in a kernel.
+    """An input of an algorithm: ``extent`` elements; ``value(i)`` computes one of them in a kernel.
 
-    A class of users' own derives from this, has ``__slots__`` or members that a kernel can use (numbers, containers,
-    functions, other lazy inputs), and an ``@amp.func`` method ``value``.
+    To write your own, derive from this class and define ``__slots__`` (or members that a kernel can use: numbers,
+    containers, functions, other lazy inputs) and an ``@amp.func`` method ``value``.
     """
 
     __slots__ = ("extent",)
@@ -34,7 +35,7 @@ class Lazy:
         self.extent = amp.extent(extent)
 
     def containers(self) -> list[Any]:
-        """The containers that it reads: they determine where an algorithm runs."""
+        """The containers that the input reads. They determine where an algorithm runs."""
         found = []
         slots = (n for cls in type(self).__mro__ for n in getattr(cls, "__slots__", ()))
         for name in (*slots, *getattr(self, "__dict__", ())):
@@ -46,11 +47,11 @@ class Lazy:
         return found
 
     def row(self) -> Lazy | None:
-        """The same elements with one index, row-major, if their positions need no divisions; else None."""
+        """The same elements with one row-major index if this needs no divisions; else ``None``."""
         return self if self.extent.rank == 1 else None
 
     def flat(self) -> Lazy:
-        """The same elements with one index, row-major."""
+        """The same elements with one row-major index."""
         return self.row() or _Flat(self)
 
     @amp.func
@@ -91,12 +92,14 @@ class Elements(Lazy):
         return Elements(row) if quads is None else _InQuads(row, quads)
 
 
-#: What :func:`quads_of` has made: a launch with the same view again is a repeated launch.
+#: The results of :func:`quads_of`: a second launch with the same view is a repeated launch.
 _quads: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def quads_of(row: Any) -> Any:
-    """The elements of a container with one index, four at a time, without the last ones; None if it has gaps."""
+    """The elements of a container with one index as groups of four, without the incomplete last group; ``None`` if
+    it has gaps.
+    """
     vector = _VECTORS.get(row.dtype)
     if vector is None or row.extent[0] < 4:
         return None
@@ -232,7 +235,7 @@ _MAPS = {1: _Map1, 2: _Map2, 3: _Map3}
 
 
 class At(Lazy):
-    """``f(values, i)`` of an input's elements: for functions of several elements, or of the index."""
+    """``f(values, i)`` of an input: for functions of several elements, or of the index."""
 
     __slots__ = ("f", "values")
 
@@ -321,7 +324,7 @@ def dtype_of(source: Lazy) -> np.dtype[Any]:
 
 
 def computed_type(source: Lazy) -> np.dtype[Any]:
-    """The type of an element as a kernel computes with it: of a small integer int32."""
+    """The type in which a kernel computes with an element: int32 for small integers."""
     dtype = dtype_of(source)
     if is_float_of_memory(dtype):
         return np.dtype(np.float32)
@@ -329,7 +332,7 @@ def computed_type(source: Lazy) -> np.dtype[Any]:
 
 
 def is_float_of_memory(dtype: np.dtype[Any]) -> bool:
-    """Whether it is a float that numpy itself lacks, which kernels compute with in float32."""
+    """Whether a type is a float that numpy lacks; kernels compute with it in float32."""
     return dtype.kind == "V" and dtype.names is None and dtype.subdtype is None
 
 
@@ -374,7 +377,7 @@ class _Zip3(Lazy):
 
 
 class _Discard:
-    """Takes results that nobody needs."""
+    """Marks results that are not needed."""
 
     __slots__ = ()
     _vkamp_members = ()
@@ -383,15 +386,16 @@ class _Discard:
         return "lazy.discard"
 
 
-#: As ``out=``, or as one of several: the elements are not needed.  Selections then have only their counts, and store
-#: nothing; other functions that cannot leave a result out store it in memory that they release.
+#: As ``out=``, or as one of several targets: the elements are not needed.  Selections then compute only their counts.
+#: Other functions, which cannot leave a result out, store it in memory that they release.
 discard = _Discard()
 
 
 def of(a: Any) -> Lazy:
-    """An input as a lazy one: a container, what has memory by a protocol (numpy, DLPack), or a lazy input.
+    """An input as a lazy one: a container, an object that exports its memory by a protocol (numpy, DLPack), or a
+    lazy input.
 
-    TypeError for anything else; AmpError for an empty one.
+    TypeError for anything else; AmpError for an empty input.
     """
     if isinstance(a, Lazy):
         return a
@@ -437,7 +441,7 @@ def arange(n: int, start: Any = 0, step: Any = 1) -> Lazy:
 
 
 def constant(number: Any, extent: Any) -> Lazy:
-    """One number everywhere."""
+    """An input that repeats one number."""
     return _Constant(number, extent)
 
 

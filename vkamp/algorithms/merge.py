@@ -1,8 +1,8 @@
 """Merging sorted inputs: ``merge``, ``merge_by_key``.
 
-Merge path: the elements of the result up to any place are the first ``i`` of one input and the first ``j`` of the
-other one, and a binary search along a diagonal ``i + j = place`` finds them.  So each piece of the result is merged
-alone, and all pieces have the same length (O. Green, R. McColl, D. Bader, *GPU Merge Path*, 2012).
+Merge path: the first ``place`` elements of the result are the first ``i`` of one input and the first ``j`` of the
+other, and a binary search along the diagonal ``i + j = place`` finds both numbers. So pieces of the result can be
+merged independently, and all have the same length (O. Green, R. McColl, D. Bader, *GPU Merge Path*, 2012).
 """
 
 # Kernels have untyped parameters.
@@ -23,13 +23,15 @@ from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.transform import store
 
 TILE = 128
-#: Elements of the result for each thread of a tile.
+#: The elements of the result for each thread of a tile.
 ITEMS = 8
 
 
 @amp.func
 def crossing(a: Any, b: Any, n: Any, m: Any, place: Any, low: Any, high: Any, less: Any) -> Any:
-    """How many of the first ``place`` elements of the result are of ``a``: between ``low`` and ``high``."""
+    """How many of the first ``place`` elements of the result are elements of ``a``; the result is between ``low``
+    and ``high``.
+    """
     first = max(low, place - m)
     last = min(high, min(place, n))
     while first < last:
@@ -46,7 +48,7 @@ def crossing(a: Any, b: Any, n: Any, m: Any, place: Any, low: Any, high: Any, le
 def _merge(
     a: Any, b: Any, of_a: Any, of_b: Any, out: Any, n: Any, m: Any, i: Any, begin: Any, end: Any, less: Any
 ) -> None:
-    """Merges the places from ``begin`` to ``end`` one after the other; ``i`` elements before them are of ``a``."""
+    """Merges positions ``begin`` to ``end`` one after the other; ``i`` elements before them are elements of ``a``."""
     j = begin - i
     for k in range(begin, end):
         is_of_b = i >= n
@@ -62,7 +64,7 @@ def _merge(
 
 @amp.kernel
 def merge_runs(t_idx, a, b, of_a, of_b, out, n, m, length, less):
-    """Merges one run of the result: by ``a`` and ``b``, the elements ``of_a`` and ``of_b``."""
+    """Merges one run of the result: compares ``a`` and ``b``, and stores the elements of ``of_a`` and ``of_b``."""
     begin = t_idx.global_[0] * length
     if begin < n + m:
         i = crossing(a, b, n, m, begin, 0, n, less)
@@ -71,7 +73,9 @@ def merge_runs(t_idx, a, b, of_a, of_b, out, n, m, length, less):
 
 @amp.kernel
 def merge_tiles(t_idx, a, b, of_a, of_b, out, n, m, less):
-    """Merges one block of the result: two threads find where it begins and ends, the others search between these."""
+    """Merges one block of the result: two threads find where it begins and ends, the others search between these
+    positions.
+    """
     block = t_idx.tile[0] * (TILE * ITEMS)
     ends = amp.tile_static(2, amp.int32)
     rank = t_idx.local[0]
@@ -93,7 +97,7 @@ def merge_into(
     out: Any,
     less: Any,
 ) -> None:
-    """Stores the elements ``of_a`` and ``of_b`` in the order of the merged ``a`` and ``b``; all have one index."""
+    """Stores the elements of ``of_a`` and ``of_b`` in the merged order of ``a`` and ``b``; all have one index."""
     n, m = a.extent[0], b.extent[0]
     if _choose.form_of(view) == "runs":
         split = _choose.runs(view, n + m, longest_run(view, a, less, b, of_a, of_b))

@@ -1,8 +1,8 @@
 """Sorting with any comparison: a stable merge sort.
 
-A first launch sorts short runs, and each further one merges the runs in pairs.  Every piece of a merged pair has the
-same length, and a search along a diagonal finds where it begins in both runs (O. Green, R. McColl and D. Bader, *GPU
-Merge Path*, 2012).  This is the form for CPU drivers; ``merge_sort_tiles`` has that of GPUs.
+A first launch sorts short runs, and each further launch merges the runs in pairs. All pieces of a merged pair have the
+same length, and a search along a diagonal finds where each begins in both runs (O. Green, R. McColl and D. Bader, *GPU
+Merge Path*, 2012). This is the form for CPU drivers; ``merge_sort_tiles`` has the one for GPUs.
 """
 
 # Kernels have untyped parameters.
@@ -21,7 +21,7 @@ from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Swapped
 from vkamp.algorithms.merge_sort_tiles import in_turn, sort_own, split_of_pair
 
-#: Elements that one invocation sorts on its own.
+#: The number of elements that one invocation sorts on its own.
 _RUN = 8
 
 
@@ -45,7 +45,7 @@ def sort_short_runs(t_idx, keys, values, out, moved, n, less, *, has_values: amp
 
 @amp.kernel
 def merge_pieces(t_idx, keys, values, out, moved, n, width, length, less, *, has_values: amp.constant):
-    """Merges one piece of the pairs of runs of ``width`` elements; it may have several pairs."""
+    """Merges one piece of the result. A piece may contain several pairs of runs of ``width`` elements."""
     first = t_idx.global_[0] * length
     if first < n:
         begin, middle, end, many = split_of_pair(keys, n, width, first, less)
@@ -63,7 +63,7 @@ def merge_pieces(t_idx, keys, values, out, moved, n, width, length, less, *, has
                 y = keys.value(min(j, n - 1)).copy()
             is_less = less(y, x)
             is_right = j < end and (i >= middle or is_less)
-            # No branches: the lanes of a CPU's vector would go through both.
+            # There are no branches here: the lanes of a CPU's vector would take both sides.
             at = j if is_right else i
             out[k] = y if is_right else x
             if has_values:
@@ -80,7 +80,7 @@ def _in_runs(
 ) -> None:
     n, has_values = keys.extent[0], values is not None
     wanted = min(_choose.runs(view, n).length, longest_run(view, keys, less))
-    # A piece has whole pairs, or is a part of one.
+    # A piece contains whole pairs, or is part of one.
     length = _RUN << max((wanted // _RUN).bit_length() - 1, 0)
     widths = [_RUN << k for k in range(max(-(-n // _RUN) - 1, 0).bit_length())]
     targets = in_turn(view, len(widths) + 1, out, moved)
@@ -102,7 +102,7 @@ def _in_runs(
 def sort_pairs(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy | None, less: Any, out: Any, moved: Any
 ) -> None:
-    """Stores the keys in their order in ``out``, and the value of each in ``moved``; equal keys keep their order.
+    """Stores the sorted keys in ``out``, and the value of each in ``moved``; equal keys keep their order.
 
     ``out`` may be the memory of the keys, and ``moved`` that of the values.
     """
@@ -113,12 +113,12 @@ def sort_pairs(
 
 
 def comparison(less: Any, descending: bool) -> Any:
-    """The comparison for an order; descending, equal elements keep their order, too."""
+    """The comparison for an order. In a descending order, too, equal elements keep their order."""
     return Swapped(less) if descending else less
 
 
 def order_of(view: amp.accelerator_view, keys: lazy.Lazy, less: Any, descending: bool) -> Any:
-    """The positions of the keys in their order, in a new array; equal keys keep their order."""
+    """The positions of the keys in sorted order, in a new array; equal keys keep their order."""
     n = keys.extent[0]
     order = amp.array(amp.extent(n), np.int32, accelerator_view=view)
     out = amp.array(amp.extent(n), element(lazy.computed_type(keys)), accelerator_view=view)

@@ -1,9 +1,9 @@
-"""The merge sort of GPUs: blocks of a tile's size, then passes that merge sorted runs in pairs.
+"""The merge sort for GPUs: it sorts blocks of a tile's size, and then merges sorted runs in pairs.
 
-Each thread of a tile sorts its own elements in registers by a network of neighbours' exchanges, which is stable; the
-tile then merges its threads' runs in ``tile_static`` memory.  In a pass one launch finds where the blocks of the merged
-runs begin in both (O. Green, R. McColl and D. Bader, *GPU Merge Path*, 2012), and each tile loads the two parts of its
-block, merges them, and stores it in a row (CUB's ``DeviceMergeSort``).
+Each thread of a tile sorts its own elements in registers by exchanges of neighbours, which is stable. The tile then
+merges its threads' runs in ``tile_static`` memory. In each pass, one launch finds where the blocks of the merged runs
+begin in both runs (O. Green, R. McColl and D. Bader, *GPU Merge Path*, 2012). Each tile then loads the two parts of its
+block, merges them, and stores them contiguously (CUB's ``DeviceMergeSort``).
 """
 
 # Kernels have untyped parameters.
@@ -19,17 +19,19 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 
-#: Threads of a tile without values and with them, and elements of each: an odd number, so that the elements of the
-#: threads are in different banks.
+#: The threads of a tile without values and with them, and the elements of each. This number is odd, so that the
+#: elements of different threads are in different banks.
 THREADS, THREADS_OF_PAIRS, ITEMS = 256, 128, 15
-#: Bytes of ``tile_static`` memory for a tile's elements.
+#: The number of bytes of ``tile_static`` memory for a tile's elements.
 _STAGE = 32 * 1024
 
 
 def _shape_of(view: amp.accelerator_view, itemsize: int, most: int) -> tuple[int, int]:
-    """The threads of a tile, a power of two up to ``most``, and the elements of each, of that many bytes."""
+    """The threads of a tile, a power of two up to ``most``, and the elements of each thread, for elements of a size
+    in bytes.
+    """
     if view.accelerator.is_emulated:
-        # CPU drivers compile few loads quickly.
+        # CPU drivers compile kernels with few loads faster.
         return 32, 3
     limits = view.accelerator.limits
     assert limits is not None
@@ -41,7 +43,7 @@ def _shape_of(view: amp.accelerator_view, itemsize: int, most: int) -> tuple[int
 
 @amp.func
 def pair_of_runs(n: Any, width: Any, place: Any) -> Any:
-    """``(begin, middle, end)`` of the pair of runs of ``width`` elements with a place."""
+    """``(begin, middle, end)`` of the pair of runs of ``width`` elements that contains a position."""
     run = place // width
     begin = (run - run % 2) * width
     middle = begin + min(width, n - begin)
@@ -51,7 +53,8 @@ def pair_of_runs(n: Any, width: Any, place: Any) -> Any:
 
 @amp.func
 def split_of_pair(keys: Any, n: Any, width: Any, place: Any, less: Any) -> Any:
-    """``(begin, middle, end, many)`` of the pair of runs with a place: ``many`` elements before it are of the left run.
+    """``(begin, middle, end, many)`` for a position: its pair of runs, and how many elements before it come from
+    the left run.
 
     The left run ends before ``middle``, where the right one begins.
     """
@@ -61,7 +64,7 @@ def split_of_pair(keys: Any, n: Any, width: Any, place: Any, less: Any) -> Any:
     high = min(before, middle - begin)
     while low < high:
         at = (low + high) >> 1
-        # An equal element of the left run comes before one of the right run.
+        # An element of the left run comes before an equal one of the right run.
         if less(keys.value(middle + before - 1 - at), keys.value(begin + at)):
             high = at
         else:
@@ -87,15 +90,16 @@ def sort_own(own: Any, sources: Any, valid: Any, less: Any) -> None:
 def _merge_own(
     stage: Any, own: Any, sources: Any, begin: Any, middle: Any, end: Any, before: Any, last: Any, less: Any
 ) -> None:
-    """A thread's items of two merged runs, from ``begin`` to ``middle`` and to ``end``, behind the first ``before``.
+    """Merges a thread's items from two runs, ``begin`` to ``middle`` and ``middle`` to ``end``, after the first
+    ``before`` items.
 
-    ``sources`` are their places in ``stage``; ``last`` is the last place that has an element.
+    ``sources`` are their positions in ``stage``; ``last`` is the last position that has an element.
     """
     low = max(0, before - (end - middle))
     high = min(before, middle - begin)
     while low < high:
         at = (low + high) >> 1
-        # An equal element of the left run comes before one of the right run.
+        # An element of the left run comes before an equal one of the right run.
         if less(stage[middle + before - 1 - at], stage[begin + at]):
             high = at
         else:
@@ -131,7 +135,7 @@ def sort_blocks(
     sources = amp.private(items, amp.int32)
     stage = amp.tile_static(threads * items, out.dtype)
     order = amp.tile_static(threads * items if has_values else 1, amp.int32)
-    # A thread loads what it stores at the end: the result may be the keys' memory.
+    # A thread loads the elements that it replaces at the end: the result may be stored in the memory of the keys.
     for k in amp.static_range(items):
         if rank + k * threads < valid:
             own[k] = keys.value(block + rank + k * threads)
@@ -175,7 +179,7 @@ def sort_blocks(
 
 @amp.kernel
 def find_splits(idx, keys, splits, n, width, length, less):
-    """How many of the elements before each block of the merged runs of ``width`` elements are of the left run."""
+    """For each block of the merged runs of ``width`` elements: how many elements before it come from the left run."""
     splits[idx] = split_of_pair(keys, n, width, idx[0] * length, less)[3]
 
 
@@ -183,7 +187,7 @@ def find_splits(idx, keys, splits, n, width, length, less):
 def merge_blocks(
     t_idx, keys, values, splits, out, moved, n, width, less, *, items: amp.constant, has_values: amp.constant,
 ):  # fmt: skip
-    """Merges one block of the pairs of runs of ``width`` elements, a multiple of a block's."""
+    """Merges one block of the pairs of runs of ``width`` elements, which is a multiple of a block's length."""
     threads = t_idx.tile_dim0
     rank = t_idx.local[0]
     length = threads * items
@@ -230,9 +234,10 @@ def merge_blocks(
 
 
 def in_turn(view: amp.accelerator_view, count: int, out: Any, moved: Any) -> Iterator[tuple[Any, Any]]:
-    """Where each of ``count`` launches stores keys and values: new arrays and the results alternately.
+    """The containers in which each of ``count`` launches stores keys and values: new arrays and the results
+    alternately.
 
-    ``moved`` is None if there are no values; the keys' target takes the place of theirs.
+    If there are no values, ``moved`` is ``None``, and the keys' containers stand for those of the values.
     """
     results = out, out if moved is None else moved
     if count > 1:
@@ -245,7 +250,7 @@ def in_turn(view: amp.accelerator_view, count: int, out: Any, moved: Any) -> Ite
 def sort_pairs(
     view: amp.accelerator_view, keys: lazy.Lazy, values: lazy.Lazy | None, less: Any, out: Any, moved: Any
 ) -> None:
-    """Stores the keys in their order in ``out``, and the value of each in ``moved``.
+    """Stores the sorted keys in ``out``, and the value of each in ``moved``.
 
     ``out`` may be the memory of the keys, and ``moved`` that of the values.
     """

@@ -23,9 +23,9 @@ from vkamp.algorithms.sort import order_of, taken
 def nth_element(
     a: Any, k: int, *, less: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> device_scalar:
-    """The element that would be at position ``k`` if all were sorted (C++: ``nth_element``); negative from the end.
+    """The element that would be at position ``k`` if all were sorted (C++: ``nth_element``).
 
-    Raises ValueError if there is no such position.  NaN is after all numbers.
+    Negative positions count from the end. Raises ValueError if there is no such position. NaN is after all numbers.
     """
     source = lazy.of(a).flat()
     n = source.extent[0]
@@ -38,7 +38,10 @@ def nth_element(
 
 @amp.kernel
 def _between(idx, ordered, below, weights, last, out):
-    """Interpolates between two neighbours; NaN, which is after all numbers, is the result of all."""
+    """Interpolates between two neighbours.
+
+    If the last element, in the order in which NaN comes last, is NaN, the result is NaN.
+    """
     i = below.value(idx[0])
     w = weights.value(idx[0])
     x = ordered.value(i)
@@ -49,10 +52,11 @@ def _between(idx, ordered, below, weights, last, out):
 
 
 def quantile(a: Any, q: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """The elements below which the fractions ``q`` of all are, with linear interpolation (numpy: ``quantile``).
+    """The elements below which the fractions ``q`` of all elements are, with linear interpolation (numpy:
+    ``quantile``).
 
-    ``q`` is a number from 0 to 1, for a device_scalar, or several, for an array.  Computed in float32, of float64 in
-    float64; NaN if an element is NaN.
+    ``q`` is a number from 0 to 1, which gives a device_scalar, or several, which give an array. Computed in float32;
+    for float64 in float64. NaN if an element is NaN.
     """
     fractions = np.atleast_1d(np.asarray(q, np.float64))
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
@@ -71,7 +75,7 @@ def quantile(a: Any, q: Any, *, accelerator_view: amp.accelerator_view | None = 
 
 
 class _Begins:
-    """Whether the second one of two neighbours meets a condition that the first one does not meet."""
+    """Whether the second of two neighbours meets a condition that the first one does not meet."""
 
     __slots__ = ("pred",)
 

@@ -1,4 +1,4 @@
-"""Elements in other places: ``transpose``, ``concat``, ``repeat``, ``rotate``, ``swap``, and the like."""
+"""Functions that move elements: ``transpose``, ``concat``, ``repeat``, ``rotate``, ``swap``, and the like."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -126,7 +126,7 @@ def concat(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.a
 
 
 class _Repeated(lazy.Lazy):
-    """Each element along an axis ``count`` times, or all of them ``count`` times."""
+    """Each element along an axis ``count`` times, or all elements ``count`` times."""
 
     __slots__ = ("axis", "count", "inner", "n")
 
@@ -160,7 +160,8 @@ def repeat(
 ) -> Any:
     """Each element ``count`` times, along an axis or in one row (numpy: ``repeat``).
 
-    ``count`` may be an input with a number for each element: then see :func:`run_length_decode`, also for ``total``.
+    ``count`` may also be an input with a number for each element, as for :func:`run_length_decode`, which explains
+    ``total``.
     """
     source = lazy.of(a)
     if not isinstance(count, int):
@@ -174,7 +175,10 @@ def repeat(
 
 
 def _row(source: lazy.Lazy) -> lazy.Lazy:
-    """The elements with one index; those of a container without gaps as one, which elements of 64 bits need."""
+    """The elements with one index.
+
+    Those of a container without gaps stay a container, which elements of 64 bits need.
+    """
     if isinstance(source, lazy.Elements):
         with suppress(amp.AmpError):
             return lazy.Elements(source.values.reshape(-1))
@@ -188,7 +192,9 @@ def tile_repeat(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The whole input ``counts[d]`` times along axis ``d``; a number is for the last axis (numpy: ``tile``)."""
+    """The whole input repeated ``counts[d]`` times along axis ``d``; a single number applies to the last axis
+    (numpy: ``tile``).
+    """
     source = lazy.of(a)
     rank = source.extent.rank
     each = (*[1] * (rank - 1), counts) if isinstance(counts, int) else tuple(counts)

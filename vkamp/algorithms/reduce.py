@@ -1,9 +1,9 @@
-"""Reductions of all elements to one: ``reduce``, and the sums, products, extremes and conditions that are made of it.
+"""Reductions of all elements to one: ``reduce``, and the sums, products, extremes and conditions that are based on it.
 
-Runs: each invocation combines a contiguous run; another launch combines the runs' results.  Tiles: each tile combines a
-block, with a tree in ``tile_static`` memory (M. Harris, *Optimizing Parallel Reduction in CUDA*, 2007; CUB's
-``DeviceReduce``).  Elements are combined in their order, so that operators need not commute, and in the same way in
-every run.
+On CPU drivers, each invocation combines a contiguous run, and another launch combines the results of the runs. On GPUs,
+each tile combines a block, with a tree in ``tile_static`` memory (M. Harris, *Optimizing Parallel Reduction in CUDA*,
+2007; CUB's ``DeviceReduce``). Elements are combined in their order, so that operators need not commute, and in the same
+way in every run.
 """
 
 # Kernels have untyped parameters.
@@ -22,7 +22,7 @@ from vkamp.algorithms._operators import Flag, closed, commutes
 from vkamp.algorithms.reduce_axis import Lines, lines_of, of_run, reduce_lines_into
 from vkamp.algorithms.scalars import device_scalar
 
-#: Tiles of the first launch.
+#: The number of tiles in the first launch.
 _TILES = 1024
 
 
@@ -45,7 +45,7 @@ def reduce_tiles(t_idx, source, out, n, length, op, *, commutes: amp.constant):
 
 
 def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:
-    """One launch: the combination of each piece of a source with one index."""
+    """Combines each piece of a source with one index, in one launch."""
     n = source.extent[0]
     if _choose.form_of(view) == "runs":
         amp.parallel_for_each(view, _choose.domain_of_runs(view, split), reduce_runs, source, out, n, split.length, op)
@@ -69,7 +69,7 @@ def combine(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines | None, 
 
 
 def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any) -> None:
-    """Combines all elements of a source with one index into ``out``, of one element, whose type is theirs."""
+    """Combines all elements of a source with one index into ``out``, which has one element of their type."""
     longest = longest_run(view, source, op)
     split = _split(view, source.extent[0], longest)
     while split.pieces > 1:
@@ -95,10 +95,11 @@ def reduce(
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """``op`` of all elements, in row-major order: a device_scalar (AMP Algorithms, C++: ``reduce``).
+    """``op`` of all elements, in row-major order, as a device_scalar (AMP Algorithms, C++: ``reduce``).
 
-    With an ``axis``, of the elements along it: an array of the other dimensions, with 1 for the axis if ``keepdims``.
-    ``op`` is associative; it need not commute.  ``init`` comes first.  The type is that of ``op``'s result.
+    With an ``axis``, ``op`` of the elements along it, as an array of the other dimensions; ``keepdims`` keeps the axis
+    with the size 1. ``op`` must be associative, but need not commute. ``init`` comes first. The type is that of
+    ``op``'s result.
     """
     source = lazy.of(a)
     lines = None if axis is None else lines_of(source.extent, axis, keepdims)
@@ -128,7 +129,7 @@ def transform_reduce(
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """``reduce`` of ``f(x, ...)`` of the inputs' elements, which are not stored (C++: ``transform_reduce``)."""
+    """``reduce`` of ``f(x, ...)`` of the inputs' elements; these values are not stored (C++: ``transform_reduce``)."""
     return reduce(lazy.map(f, a, *more), op, init, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
 
 

@@ -14,7 +14,7 @@ from vkamp.algorithms._blocks import of_four
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles, pieces_of
 
-#: Fewer lines than this are divided into pieces.
+#: If there are fewer lines than this, they are divided into pieces.
 _FEW_LINES = 256
 
 
@@ -28,7 +28,7 @@ class Lines(NamedTuple):
 
 
 def lines_of(extent: amp.extent, axis: int, keepdims: bool) -> Lines:
-    """The lines along an axis; ``shape``: that of the result, with the axis as 1 or without it."""
+    """The lines along an axis. ``shape``: that of the result, in which the axis has size 1 or is left out."""
     shape = tuple(extent)
     if not -len(shape) <= axis < len(shape):
         raise ValueError(f"axis {axis} is not one of {extent!r}")
@@ -46,19 +46,19 @@ def line_of(p: Any, n: Any, inner: Any) -> Any:
 
 @amp.func
 def begin_of(line: Any, n: Any, inner: Any) -> Any:
-    """The position of a line's first element; the next one is ``inner`` after it."""
+    """The position of a line's first element; the next element is ``inner`` positions after it."""
     return line // inner * (n * inner) + line % inner
 
 
 @amp.func
 def of_run(source: Any, first: Any, end: Any, op: Any) -> Any:
-    """The combination of the elements from ``first`` to ``end``, one or more."""
+    """The combination of the elements from ``first`` to ``end``, at least one."""
     total = source.value(first).copy()
     k = (first + 4) // 4
     for i in range(first + 1, min(4 * k, end)):
         total = op(total, source.value(i))
     stop = end // 4
-    # Sixteen elements in an iteration, because iterations cost as much as a few elements.
+    # Sixteen elements in each iteration, because an iteration costs as much as a few elements.
     while k + 4 <= stop:
         one = op(of_four(source, k, op), of_four(source, k + 1, op))
         two = op(of_four(source, k + 2, op), of_four(source, k + 3, op))
@@ -74,7 +74,7 @@ def of_run(source: Any, first: Any, end: Any, op: Any) -> Any:
 
 @amp.kernel
 def reduce_rows(t_idx, source, out, n, pieces, length, op):
-    """Combines one piece of one line of neighbouring elements; ``out`` has the pieces of a line side by side."""
+    """Combines one piece of one line whose elements are adjacent. ``out`` has the pieces of a line side by side."""
     at = t_idx.global_[0]
     if at < out.extent[0]:
         line = at // pieces
@@ -85,9 +85,10 @@ def reduce_rows(t_idx, source, out, n, pieces, length, op):
 
 @amp.kernel
 def reduce_columns(t_idx, source, out, n, quads, pieces, length, op, *, wide: amp.constant):
-    """Combines one piece of ``4 * wide`` neighbouring lines; element ``k`` of all lines are ``quads`` vectors of four.
+    """Combines one piece of ``4 * wide`` neighbouring lines.
 
-    A wide strip of the rows uses whole pages and lines of the caches.
+    The elements ``k`` of all lines are ``quads`` vectors of four. A wide strip of the rows uses whole pages and cache
+    lines.
     """
     at = t_idx.global_[0]
     if 4 * wide * at < out.extent[0]:
@@ -129,14 +130,14 @@ def reduce_lines(t_idx, source, out, n, inner, pieces, length, op):
 
 
 def split_of_lines(lines: Lines, longest: int) -> _choose.Split:
-    """The pieces of each line: one, unless there are few lines, or pieces would be longer than ``longest``."""
+    """The pieces of each line: one, unless there are few lines, or pieces would have more than ``longest`` elements."""
     return _choose.parts(lines.n, -(-_FEW_LINES // (lines.outer * lines.inner)), longest)
 
 
 def combine_lines(
     view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, split: _choose.Split, op: Any
 ) -> None:
-    """One launch: combines each piece of each line; ``out`` has the pieces of a line side by side."""
+    """Combines each piece of each line in one launch. ``out`` has the pieces of a line side by side."""
     in_runs = _choose.form_of(view) == "runs"
     count = lines.outer * lines.inner * split.pieces
     if in_runs and lines.inner == 1:
@@ -154,7 +155,7 @@ def combine_lines(
 
 
 def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any) -> None:
-    """Combines each line of a source with one index into ``out``, of one element for each line."""
+    """Combines each line of a source with one index into one element of ``out``."""
     outer, n, inner, _ = lines
     if _choose.form_of(view) == "tiles" and fills_tiles(n, inner):
         pieces = pieces_of(outer, n, inner)

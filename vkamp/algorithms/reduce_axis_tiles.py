@@ -1,4 +1,6 @@
-"""Reductions along one axis on GPUs: a tile combines a line of neighbours, or a strip of neighbouring lines."""
+"""Reductions along one axis on GPUs: a tile combines one line of adjacent elements, or a strip of neighbouring
+lines.
+"""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -12,23 +14,23 @@ from vkamp.algorithms import lazy
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block, of_four
 from vkamp.algorithms._operators import commutes
 
-#: Lines of neighbours of up to so many elements share a tile.
+#: Lines of adjacent elements share a tile up to this length.
 SHORT = 1024
-#: Lines, or parts of lines of four elements, side by side in a strip.
+#: How many lines, or groups of four lines, are side by side in a strip.
 ACROSS = 32
-#: Few lines are divided into pieces, about as many as there are tiles to occupy a large GPU.
+#: Few lines are divided into pieces, about as many as the tiles that occupy a large GPU.
 _TILES = 2048
 
 
 @amp.func
 def begin_of_piece(n: Any, pieces: Any, piece: Any) -> Any:
-    """Where a piece of a line begins; the pieces differ by one element at most."""
+    """Where a piece of a line begins. The lengths of the pieces differ by at most one."""
     return piece * (n // pieces) + min(piece, n % pieces)
 
 
 @amp.kernel
 def reduce_rows_in_tiles(t_idx, source, out, n, pieces, op, *, commutes: amp.constant):
-    """Each tile combines one piece of a line of neighbours; ``out`` has the pieces of a line side by side."""
+    """Each tile combines one piece of a line of adjacent elements. ``out`` has the pieces of a line side by side."""
     at = t_idx.tile[0]
     line = at // pieces
     piece = at - line * pieces
@@ -41,7 +43,10 @@ def reduce_rows_in_tiles(t_idx, source, out, n, pieces, op, *, commutes: amp.con
 
 @amp.func
 def _combine(t_idx: Any, own: Any, op: Any, rank: Any, threads: Any, stride: Any) -> None:
-    """Combines the values of ``threads`` threads that are ``stride`` apart; the thread of ``rank`` 0 has the result."""
+    """Combines the values of ``threads`` threads that are ``stride`` apart.
+
+    The thread of ``rank`` 0 gets the result.
+    """
     stage = amp.tile_static(t_idx.tile_dim0 * len(own), own.dtype)
     for c in amp.static_range(len(own)):
         stage[c * t_idx.tile_dim0 + t_idx.local[0]] = own[c]
@@ -60,7 +65,7 @@ def _combine(t_idx: Any, own: Any, op: Any, rank: Any, threads: Any, stride: Any
 def reduce_short_rows(
     t_idx, source, out, n, lines, op, *, threads: amp.constant, wide: amp.constant, commutes: amp.constant
 ):
-    """Each ``threads`` threads of a tile combine a line of ``n`` times ``wide`` neighbours."""
+    """Each group of ``threads`` threads of a tile combines a line of ``n * wide`` adjacent elements."""
     rank = t_idx.local[0] % threads
     own_line = t_idx.global_[0] // threads
     line = min(own_line, lines - 1)
@@ -86,10 +91,10 @@ def reduce_columns_in_tiles(
     t_idx, source, out, n, inner, strips, pieces, op,
     *, across: amp.constant, wide: amp.constant, commutes: amp.constant,
 ):  # fmt: skip
-    """Each tile combines one piece of a strip of ``across`` times ``wide`` lines, side by side.
+    """Each tile combines one piece of a strip of ``across * wide`` neighbouring lines.
 
-    ``out`` has the pieces of all lines of an outer index one after the other.  The threads below each other in a strip
-    take turns, or a run of elements each, if the operator may not commute.
+    ``out`` has the pieces of all lines of an outer index one after the other. The threads in one column of a strip
+    handle its elements alternately; if the operator may not commute, each handles a contiguous run.
     """
     down = t_idx.tile_dim0 // across
     tx = t_idx.local[0] % across
@@ -114,7 +119,7 @@ def reduce_columns_in_tiles(
     at += step
     k = 1
     while k + 4 <= many:
-        # Four loads are under way at a time.
+        # Four loads are in flight at a time.
         for j in amp.static_range(4):
             load_lines(source, at + j * step, x, j * wide, wide=wide)
         for c in amp.static_range(wide):
@@ -136,7 +141,7 @@ def reduce_columns_in_tiles(
 
 @amp.func
 def load_lines(source: Any, at: Any, x: Any, first: Any, *, wide: amp.constant) -> None:
-    """Loads the elements of ``wide`` neighbouring lines, one or four, after ``first``."""
+    """Loads the elements of ``wide`` neighbouring lines (one or four), beginning at ``first``."""
     if wide == 4:
         x[first], x[first + 1], x[first + 2], x[first + 3] = source.four(at // 4)
     else:
@@ -149,13 +154,15 @@ def upper_power(n: int) -> int:
 
 
 def pieces_of(outer: int, n: int, inner: int) -> int:
-    """Into how many pieces each line is divided."""
+    """The number of pieces into which each line is divided."""
     tiles, least = (outer, TILE * ITEMS * 2) if inner == 1 else (outer * -(-inner // (4 * ACROSS)), 128)
     return max(min(_TILES // tiles, n // least), 1)
 
 
 def shape_of_strip(inner: int, length: int, most: int, rows: int) -> tuple[int, int]:
-    """Lines, or vectors of them, side by side in a strip, and threads below each other, with ``rows`` elements each."""
+    """The lines, or vectors of lines, side by side in a strip, and the threads in one column, for ``rows`` elements
+    each.
+    """
     across = min(upper_power(inner), ACROSS)
     down = min(most // across, upper_power(length // rows // 2 + 1))
     return min(upper_power(inner), most // down), down
@@ -164,7 +171,10 @@ def shape_of_strip(inner: int, length: int, most: int, rows: int) -> tuple[int, 
 def combine_lines_in_tiles(
     view: amp.accelerator_view, source: lazy.Lazy, outer: int, n: int, inner: int, pieces: int, out: Any, op: Any
 ) -> None:
-    """One launch: combines each piece of each line; the pieces' results have the stride of the line's elements."""
+    """Combines each piece of each line in one launch.
+
+    The results of the pieces have the stride of the line's elements.
+    """
     known = commutes(op)
     if inner == 1 and n <= SHORT:
         wide = 4 if n % 4 == 0 else 1
@@ -190,5 +200,5 @@ def combine_lines_in_tiles(
 
 
 def fills_tiles(n: int, inner: int) -> bool:
-    """Whether lines occupy tiles of threads; a thread takes each of the others."""
+    """Whether the lines are long enough for tiles of threads; otherwise each line is combined by one thread."""
     return inner == 1 or n > 32 or inner >= 64

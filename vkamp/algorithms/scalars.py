@@ -1,4 +1,4 @@
-"""``device_scalar``: one number or struct on a device, such as a sum, that the host need not wait for."""
+"""``device_scalar``: one number or struct on a device, such as a sum, for which the host need not wait."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["device_scalar"]
 class device_scalar:
     """One element on a device: the result of a reduction.
 
-    ``.view`` is a view of it (extent 1), for kernels and algorithms, which read it without waiting.  ``int()``,
+    ``.view`` is a view of it (extent 1) for kernels and algorithms, which read it without waiting. ``int()``,
     ``float()``, ``complex()``, ``bool()``, ``.item()``, ``np.asarray()`` and comparisons wait for it; ``await scalar``
-    returns the number in asynchronous programs.  Errors of the launches that compute it are raised where its value is
+    returns the number in asynchronous programs. Errors of the launches that compute it are raised where its value is
     read.
     """
 

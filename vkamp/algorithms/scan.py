@@ -1,9 +1,9 @@
 """Prefix sums with any operator: ``scan``.
 
 Reduce, then scan (G. Blelloch, *Prefix Sums and Their Applications*, 1990): one launch combines each piece of the
-input, one scans the pieces' totals, and one scans the pieces, each beginning with what came before it.  The order of
-the operations does not depend on the device's scheduling.  GPUs add integers of 32 bits in one launch
-(:mod:`vkamp.algorithms.scan_chained`).
+input, a second one scans the totals of the pieces, and a third one scans the pieces, beginning each with the total of
+the pieces before it. The order of the operations does not depend on the device's scheduling. GPUs add integers of 32
+bits in one launch (:mod:`vkamp.algorithms.scan_chained`).
 """
 
 # Kernels have untyped parameters.
@@ -27,13 +27,13 @@ from vkamp.algorithms.scan_axis import scan_lines_into
 from vkamp.algorithms.scan_chained import can_chain, chained_scan_into
 from vkamp.algorithms.transform import store
 
-#: Pieces of the tiles' form: as many as one tile scans with a few elements for each thread.
+#: The number of pieces on GPUs: as many as one tile scans with a few elements for each thread.
 _PIECES = 1024
 
 
 @amp.kernel
 def scan_totals(idx, totals, init, op, *, has_init: amp.constant):
-    """Replaces each piece's total by what comes before the piece; without ``init`` not for the first one."""
+    """Replaces each piece's total by that of the pieces before it. Without ``init``, the first piece has none."""
     if idx[0] == 0:
         total = init.copy() if has_init else totals[0].copy()
         for k in range(0 if has_init else 1, totals.extent[0]):
@@ -44,7 +44,7 @@ def scan_totals(idx, totals, init, op, *, has_init: amp.constant):
 
 @amp.kernel
 def scan_totals_in_tile(t_idx, totals, init, op, *, has_init: amp.constant):
-    """As ``scan_totals``, by one tile of as many threads as there are totals, or more."""
+    """As ``scan_totals``, by one tile with at least as many threads as there are totals."""
     n = totals.extent[0]
     rank = t_idx.local[0]
     _, before, _ = tile.scan_of(t_idx, totals[min(rank, n - 1)].copy(), op, n)
@@ -58,7 +58,7 @@ def scan_totals_in_tile(t_idx, totals, init, op, *, has_init: amp.constant):
 
 @amp.kernel
 def scan_runs(t_idx, source, out, before, n, length, op, *, inclusive: amp.constant, has_init: amp.constant):
-    """Scans one run, four elements at a time; ``before[r]`` is what comes before run ``r``."""
+    """Scans one run, four elements at a time; ``before[r]`` is the total before run ``r``."""
     run = t_idx.global_[0]
     if run < before.extent[0]:
         first = run * length
@@ -91,7 +91,7 @@ def scan_runs(t_idx, source, out, before, n, length, op, *, inclusive: amp.const
 
 @amp.func
 def _scan_one(source: Any, out: Any, i: Any, total: Any, op: Any, *, inclusive: amp.constant) -> Any:
-    """Stores the prefix of one element, whose predecessors' total is given, and returns the total with it."""
+    """Stores the prefix of one element, given the total of its predecessors, and returns the total that includes it."""
     upto = op(total, source.value(i))
     out.store(i, upto if inclusive else total)
     return upto
@@ -108,7 +108,7 @@ def scan_blocks(t_idx, source, out, before, n, length, op, *, inclusive: amp.con
     for start in range(begin, end, TILE * ITEMS):
         first = start + t_idx.local[0] * ITEMS
         count = min(max(end - first, 0), ITEMS)
-        # Threads after the end have no element: any value of the type does.
+        # Threads after the end have no element; any value of the type will do.
         total = carry.copy()
         for k in range(count):
             own[k] = source.value(first + k)
@@ -134,8 +134,8 @@ def scan_into(
 ) -> None:  # fmt: skip
     """Scans a source with one index into ``out``, whose elements have the type of ``op``'s results.
 
-    ``deterministic``: the order in which floats are combined does not depend on the device's scheduling, which is so
-    in every form that is chosen for them at present.
+    ``deterministic``: the order in which floats are combined must not depend on the device's scheduling. At present,
+    every form that is chosen for floats guarantees this.
     """
     n, dtype = source.extent[0], out.dtype
     has_init = init is not None
@@ -173,7 +173,7 @@ def scan_into(
 
 
 class _Before:
-    """Of ``lazy.At``: the element before one; a number before the first one."""
+    """For ``lazy.At``: the element before each one; a given number before the first one."""
 
     __slots__ = ("first",)
 
@@ -193,7 +193,7 @@ def _scan_many_totals(view: amp.accelerator_view, totals: Any, op: Any, start: A
 
 
 def tile_size(view: amp.accelerator_view) -> int:
-    """The threads of the tile that scans the pieces' totals."""
+    """The number of threads in the tile that scans the pieces' totals."""
     limits = view.accelerator.limits
     return 256 if limits is None else min(limits.tile_threads, 1024)
 

@@ -23,7 +23,7 @@ from vkamp.algorithms.transform import store
 
 @amp.kernel
 def scan_line_totals(t_idx, totals, pieces, init, op, *, has_init: amp.constant):
-    """Replaces the total of each piece of a line by what comes before the piece."""
+    """Replaces the total of each piece of a line by that of the pieces before it."""
     line = t_idx.global_[0]
     if line < totals.extent[0] // pieces:
         first = line * pieces
@@ -39,7 +39,7 @@ def scan_lines(
     t_idx, source, out, before, count, n, inner, pieces, length, init, op,
     *, inclusive: amp.constant, has_init: amp.constant, reverse: amp.constant,
 ):  # fmt: skip
-    """Scans one piece of one line; ``before``: what comes before each piece but a line's first."""
+    """Scans one piece of one line. ``before``: the total before each piece, except for a line's first one."""
     at = t_idx.global_[0]
     if at < count:
         line = at // pieces
@@ -68,7 +68,7 @@ def scan_lines(
 
 
 class Shifted:
-    """Of ``lazy.At``: the element before one."""
+    """For ``lazy.At``: the element before each one."""
 
     __slots__ = ()
 
@@ -78,14 +78,14 @@ class Shifted:
 
 
 def _scan_many_totals(view: amp.accelerator_view, totals: Any, lines: Lines, op: Any, init: Any) -> None:
-    """As ``scan_line_totals``, for more totals of a line than a loop may have: these are scanned as other lines."""
+    """As ``scan_line_totals``, for more totals in a line than a loop may have: these are scanned as lines again."""
     upto = amp.array(totals.extent, totals.dtype, accelerator_view=view)
     scan_lines_into(view, lazy.Elements(totals), lines, upto, op, inclusive=True, init=init)
     store(view, lazy.At(Shifted(), lazy.Elements(upto)), totals)
 
 
 class _Reversed:
-    """Of ``lazy.At``: the element at the mirrored place of its line."""
+    """For ``lazy.At``: the element at the mirrored position of its line."""
 
     __slots__ = ("inner", "n")
 
@@ -102,7 +102,7 @@ def _scan_in_tiles(
     view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any, *,
     inclusive: bool, init: Any, has_init: bool, reverse: bool,
 ) -> None:  # fmt: skip
-    """Each piece of each line by a tile, after the scan of the pieces' totals if there are several."""
+    """Scans each piece of each line by a tile, after a scan of the pieces' totals if a line has several."""
     outer, n, inner, _ = lines
     pieces = pieces_of(outer, n, inner)
     before = amp.array(amp.extent(outer * inner * pieces if pieces > 1 else 1), out.dtype, accelerator_view=view)

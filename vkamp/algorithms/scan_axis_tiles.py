@@ -1,6 +1,6 @@
-"""Scans along one axis on GPUs: a tile goes through a line of neighbours, or a strip of neighbouring lines, in steps.
+"""Scans along one axis on GPUs: a tile scans one line of adjacent elements, or a strip of neighbouring lines, in steps.
 
-Each element is read once and written once, unless few lines are divided into pieces.
+Each element is read once and written once, unless there are few lines, which are divided into pieces.
 """
 
 # Kernels have untyped parameters.
@@ -20,11 +20,11 @@ from vkamp.algorithms._outputs import output_of
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce_axis_tiles import ACROSS, SHORT, begin_of_piece, load_lines, shape_of_strip, upper_power
 
-#: Elements, or four neighbours, of a thread in each step.
+#: The elements, or groups of four, that a thread handles in each step.
 ROWS = 4
-#: Elements of a thread below each other in each step of a strip, and threads of a strip.
+#: The elements of a thread in one column in each step of a strip, and the threads of a strip.
 DOWN, STRIP = 8, 512
-#: Threads that occupy a large GPU, and tiles.
+#: The numbers of threads and tiles that occupy a large GPU.
 _THREADS, _TILES = 1 << 18, 512
 
 
@@ -33,7 +33,7 @@ def scan_rows_in_tiles(
     t_idx, source, out, before, n, pieces, init, op,
     *, wide: amp.constant, inclusive: amp.constant, has_init: amp.constant, reverse: amp.constant,
 ):  # fmt: skip
-    """Each tile scans one piece of a line of ``n`` times ``wide`` neighbours; ``before``: the scan of the pieces."""
+    """Each tile scans one piece of a line of ``n * wide`` adjacent elements. ``before``: the scan of the pieces."""
     rank = t_idx.local[0]
     line = t_idx.tile[0] // pieces
     piece = t_idx.tile[0] - line * pieces
@@ -76,7 +76,7 @@ def scan_rows_in_tiles(
 
 
 class Restarting:
-    """An operator on pairs of a value and a flag, that begins again at a value with a flag."""
+    """An operator on pairs of a value and a flag. It restarts at a value with a flag."""
 
     __slots__ = ("op", "pair")
 
@@ -96,7 +96,7 @@ def scan_short_rows(
     t_idx, source, out, n, lines, init, op, restarting,
     *, wide: amp.constant, inclusive: amp.constant, has_init: amp.constant, reverse: amp.constant,
 ):  # fmt: skip
-    """Each tile scans lines of ``n`` times ``wide`` neighbours, as many as it has threads for."""
+    """Each tile scans as many lines of ``n * wide`` adjacent elements as it has threads for."""
     many = t_idx.tile_dim0 // n
     rank = t_idx.local[0]
     k = rank % n
@@ -121,7 +121,9 @@ def scan_short_rows(
 
 @amp.func
 def _sum_up(x: Any, first: amp.constant, op: Any, *, reverse: amp.constant) -> None:
-    """Replaces four elements by their scan, those of the input in reverse order by the scan from the last one on."""
+    """Replaces four elements by their scan; those of the input in reverse order by the scan that begins with the
+    last one.
+    """
     if reverse:
         a = x[first].copy()
         b = x[first + 1].copy()
@@ -137,7 +139,7 @@ def _sum_up(x: Any, first: amp.constant, op: Any, *, reverse: amp.constant) -> N
 def _finish(
     x: Any, first: amp.constant, ahead: Any, op: Any, has: Any, *, wide: amp.constant, inclusive: amp.constant
 ) -> None:
-    """Puts what comes before them in front of some sums; ``has``: whether there is anything."""
+    """Combines the total before some sums with each of them. ``has``: whether there is such a total."""
     for c in amp.static_range(wide):
         if has:
             x[first + c] = op(ahead, x[first + c])
@@ -162,7 +164,7 @@ def scan_columns_in_tiles(
     t_idx, source, out, before, n, inner, strips, pieces, init, op,
     *, across: amp.constant, inclusive: amp.constant, has_init: amp.constant, reverse: amp.constant,
 ):  # fmt: skip
-    """Each tile scans one piece of a strip of ``across`` lines; ``before``: the scan of the pieces."""
+    """Each tile scans one piece of a strip of ``across`` lines. ``before``: the scan of the pieces."""
     tx = t_idx.local[0] % across
     ty = t_idx.local[0] // across
     strip = t_idx.tile[0] % strips
@@ -210,7 +212,7 @@ def scan_columns_in_tiles(
 
 
 def pieces_of(outer: int, n: int, inner: int) -> int:
-    """Into how many pieces each line is divided: a power of two."""
+    """The number of pieces into which each line is divided, a power of two."""
     tiles, least = (outer, 1 << 13) if inner == 1 else (outer * -(-inner // ACROSS), 1 << 9)
     most = max(min(_TILES // tiles, n // least), 1)
     return 1 << most.bit_length() - 1
@@ -220,7 +222,7 @@ def scan_lines_in_tiles(
     view: amp.accelerator_view, source: lazy.Lazy, outer: int, n: int, inner: int, pieces: int, before: Any, out: Any,
     init: Any, op: Any, *, inclusive: bool, has_init: bool, reverse: bool,
 ) -> None:  # fmt: skip
-    """One launch: scans each piece of each line."""
+    """Scans each piece of each line in one launch."""
     how = {"inclusive": inclusive, "has_init": has_init, "reverse": reverse}
     if inner == 1 and n <= (SHORT if n % 4 == 0 else SHORT // 4):
         wide = 4 if n % 4 == 0 else 1
@@ -232,7 +234,7 @@ def scan_lines_in_tiles(
         )  # fmt: skip
         return
     if inner == 1:
-        # Pieces consist of vectors, wherever the reduction divided the lines.
+        # Pieces consist of whole vectors, as those of the reduction do.
         wide = 4 if n % (4 * pieces) == 0 else 1
         size = min(max(upper_power(_THREADS // (outer * pieces)), 32), 256, upper_power(n // (pieces * ROWS * wide)))
         amp.parallel_for_each(

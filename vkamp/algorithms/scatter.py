@@ -1,7 +1,7 @@
-"""``scatter_reduce``: combines elements with those at given positions, of which several may be one.
+"""``scatter_reduce``: combines elements with those at given positions, which may repeat.
 
-Integers are combined with atomic operations, where the operator has one.  All others are sorted by their positions and
-combined in their order, so that sums of floats have the same bits in every run.
+Integers are combined by atomic operations if the operator has one. Other elements are sorted by position and combined
+in their order, so that sums of floats have the same bits in every run.
 """
 
 # Kernels have untyped parameters.
@@ -65,7 +65,7 @@ def _combine_each(idx, source, at, out, combine):
 
 @amp.kernel
 def _combine_runs(idx, positions, tails, pairs, out, op):
-    """The last element of each run of equal positions has the combination of all."""
+    """Stores in the last element of each run of equal positions the combination of the whole run."""
     i = idx[0]
     if tails.value(i) != 0:
         at = positions[i]
@@ -75,10 +75,11 @@ def _combine_runs(idx, positions, tails, pairs, out, op):
 def scatter_reduce(
     out: Any, at: Any, a: Any, op: Any = functional.plus, *, accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """``out[at[i]] = op(out[at[i]], a[i])`` for all elements, also where positions repeat; returns ``out``.
+    """``out[at[i]] = op(out[at[i]], a[i])`` for all elements, even if positions repeat; returns ``out`` (numpy:
+    ``add.at``).
 
-    ``op`` is associative; elements of one position are combined in their order, so that it need not commute (numpy:
-    ``add.at``).  ``out`` has one dimension and the type of ``op``'s results.
+    ``op`` must be associative. The elements of one position are combined in their order, so ``op`` need not commute.
+    ``out`` has one dimension and the type of ``op``'s results.
     """
     source, positions = lazy.of(a).flat(), lazy.of(at).flat()
     if source.extent != positions.extent:

@@ -28,7 +28,7 @@ def _settle(idx, found, none, move):
 
 
 def first_place(view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, move: int = 0) -> device_scalar:
-    """The smallest position; ``none`` if there is none, else moved."""
+    """The smallest position; ``none`` if there is none."""
     found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     reduce_into(view, places, found, functional.min)
     amp.parallel_for_each(view, found.extent, _settle, found, none, move)
@@ -166,7 +166,7 @@ def equal(
 
 @amp.func
 def lower_bound(ordered: Any, x: Any, low: Any, high: Any, less: Any) -> Any:
-    """The first place between two where an element is not less than ``x``; the second one if there is none."""
+    """The first position in a range where an element is not less than ``x``; the end of the range if there is none."""
     first = low
     last = high
     while first < last:
@@ -180,7 +180,7 @@ def lower_bound(ordered: Any, x: Any, low: Any, high: Any, less: Any) -> Any:
 
 @amp.func
 def upper_bound(ordered: Any, x: Any, low: Any, high: Any, less: Any) -> Any:
-    """The first place between two where ``x`` is less than the element; the second one if there is none."""
+    """The first position in a range where ``x`` is less than the element; the end of the range if there is none."""
     first = low
     last = high
     while first < last:
@@ -232,14 +232,14 @@ def searchsorted(
 
 
 def _like_elements(number: Any, side: str, dtype: np.dtype[Any], less: Any) -> tuple[Any, str]:
-    """A number of the elements' type, and its side, that have the place of any number of Python or numpy."""
+    """A number of the elements' type, and a side, which have the same position as any number of Python or numpy."""
     if less is sorts_before and dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if not number <= limits.max:
             return value(limits.max, dtype), "right"
         if number < limits.min:
             return value(limits.min, dtype), "left"
-        # A fraction is before the next whole number.
+        # The position of a fraction is that of the next integer.
         side = side if number == math.floor(number) else "left"
         number = math.ceil(number)
     return value(number, dtype), side

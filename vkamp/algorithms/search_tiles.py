@@ -1,7 +1,7 @@
-"""Binary searches on GPUs: a tile searches among the first levels in ``tile_static`` memory.
+"""Binary searches on GPUs: a tile searches the first levels in ``tile_static`` memory.
 
-Among many elements it then descends a tree, in whose levels each element is the last one of eight of the level below:
-a step loads eight neighbours at once, which are in one sector of the caches, where a binary search would load three
+Among many elements, it then descends a tree: each element of a level is the last one of eight elements of the level
+below. A step loads eight neighbours at once, which are in one sector of the caches; a binary search would load three
 elements one after the other (B. Schlegel, R. Gemulla and W. Lehner, *k-Ary Search on Modern Processors*, 2009).
 """
 
@@ -18,21 +18,21 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import element
 
-#: Threads of a tile, values that each of them searches for, and bytes of elements in ``tile_static`` memory.
+#: The threads of a tile, the values that each searches for, and the number of bytes in ``tile_static`` memory.
 TILE, ROUNDS, STAGE = 256, 16, 4096
-#: Elements of a group of the tree, and how many elements are so many that a tree pays.
+#: The elements of a group in the tree, and the number of elements from which on a tree pays.
 GROUP, MANY = 8, 1 << 20
 
 
 @amp.func
 def _is_before(y: Any, x: Any, less: Any, *, right: amp.constant) -> Any:
-    """Whether the place of ``x`` is behind ``y``."""
+    """Whether the position of ``x`` is after ``y``."""
     return not less(x, y) if right else less(y, x)
 
 
 @amp.func
 def _in_part(ordered: Any, n: Any, x: Any, first: Any, length: Any, less: Any, *, right: amp.constant) -> Any:
-    """The place of ``x`` from ``first`` to before ``first + length``, or that; there are ``n`` elements."""
+    """The position of ``x`` from ``first`` to before ``first + length``, or that end; there are ``n`` elements."""
     at = first
     size = amp.int32(length)
     while size > 1:
@@ -46,13 +46,13 @@ def _in_part(ordered: Any, n: Any, x: Any, first: Any, length: Any, less: Any, *
 
 @amp.kernel
 def _fill_level(idx, ordered, level, distance):
-    """The last one of every ``distance`` elements of the level below."""
+    """Stores the last one of every ``distance`` elements of the level below."""
     level[idx] = ordered.value((idx[0] + 1) * distance - 1)
 
 
 @amp.func
 def _in_group(level: Any, group: Any, x: Any, less: Any, *, right: amp.constant) -> Any:
-    """How many of eight elements are before the place of ``x``."""
+    """How many of eight elements are before the position of ``x``."""
     many = 0
     for k in amp.static_range(2):
         a, b, c, d = level.four(2 * group + k)
@@ -65,7 +65,7 @@ def _in_group(level: Any, group: Any, x: Any, less: Any, *, right: amp.constant)
 
 @amp.func
 def _descend(level: Any, n: Any, at: Any, x: Any, less: Any, *, right: amp.constant) -> Any:
-    """The place of ``x`` in a level, given the group that it is in, which may not be whole."""
+    """The position of ``x`` in a level, given its group, which may be incomplete."""
     if (at + 1) * GROUP <= n:
         return at * GROUP + _in_group(level, at, x, less, right=right)
     return _in_part(level, n, x, at * GROUP, GROUP, less, right=right)
@@ -76,9 +76,9 @@ def search_tiles(
     t_idx, ordered, first, second, third, queries, out, n, m, step, less, *,
     right: amp.constant, rounds: amp.constant, pivots: amp.constant, levels: amp.constant,
 ):  # fmt: skip
-    """The places of a tile's queries, of which there are ``m``, among ``n`` elements.
+    """The positions of a tile's queries among ``n`` elements; there are ``m`` queries.
 
-    ``first``, ``second`` and ``third`` are the levels of a tree over the elements, of which there are ``levels``; the
+    ``first``, ``second`` and ``third`` are the levels of a tree over the elements; ``levels`` of them are used. The
     tile stages every ``step``-th element of the last one.
     """
     rank = t_idx.local[0]

@@ -1,8 +1,8 @@
 """Scans, reductions and sorts of segments: ``segmented_scan``, ``segmented_reduce``, ``segmented_sort``.
 
-A segmented scan is a scan of pairs of an element and a flag, which is 1 for the first element of a segment, where the
-operator begins again (G. Blelloch, *Prefix Sums and Their Applications*, 1990).  So no segment is too long for a
-thread, however much the segments' lengths differ.  Segments of one width are the lines of a matrix.
+A segmented scan is a scan of pairs of an element and a flag. The flag is 1 for the first element of a segment, where
+the operator restarts (G. Blelloch, *Prefix Sums and Their Applications*, 1990). So the length of a segment does not
+matter: no thread has to handle a whole one. Segments of one width are the lines of a matrix.
 """
 
 # Kernels have untyped parameters.
@@ -29,7 +29,9 @@ from vkamp.algorithms.transform import store
 
 
 class Segments(NamedTuple):
-    """Segments of a row of elements: of one ``width``, or by ``heads`` (1 for a first element), or both unknown."""
+    """The segments of a row of elements: all of one ``width``, or given by ``heads`` (1 for each first element), or
+    unknown.
+    """
 
     width: int | None
     heads: lazy.Lazy | None
@@ -38,14 +40,14 @@ class Segments(NamedTuple):
 
 @amp.kernel
 def _mark(idx, offsets, heads):
-    """Marks the first element of each segment that has one."""
+    """Marks the first element of each segment that is not empty."""
     at = offsets.value(idx[0])
     if at < offsets.value(idx[0] + 1):
         heads[at] = 1
 
 
 def segments_of(view: amp.accelerator_view, segments: Any, n: int) -> Segments:
-    """The segments of ``n`` elements: a width, as many flags as elements, or offsets.
+    """The segments of ``n`` elements, given as a width, as one flag for each element, or as offsets.
 
     Offsets begin with 0 and end with ``n``: segment ``s`` has the elements from ``offsets[s]`` to ``offsets[s + 1]``.
     """
@@ -92,7 +94,7 @@ def first_of(pair: Any) -> Any:
 
 
 class Exclusive:
-    """Of ``lazy.At``: what comes before an element in its segment; ``init`` for the first one."""
+    """For ``lazy.At``: the total before an element in its segment; ``init`` for the first one."""
 
     __slots__ = ("heads", "init", "op")
 
@@ -108,7 +110,7 @@ class Exclusive:
 
 
 class After:
-    """An operator's value of a number and an element."""
+    """An operator applied to a fixed number and an element."""
 
     __slots__ = ("init", "op")
 
@@ -133,7 +135,7 @@ def segmented_scan(
     """The scan of each segment (direct3d::scan: ``segmented_scan_exclusive``), as :func:`vkamp.algorithms.scan`.
 
     ``segments``: a width; or flags of one byte, not zero for a segment's first element; or offsets, 32-bit integers
-    that begin with 0 and end with the number of elements.  The result has one dimension.
+    that begin with 0 and end with the number of elements. The result has one dimension.
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, segments, out)
@@ -161,7 +163,7 @@ def segmented_scan(
 
 
 class Tails:
-    """Of ``lazy.At`` on flags of first elements: 1 for each last element."""
+    """For ``lazy.At`` on flags of first elements: 1 for each last element."""
 
     __slots__ = ("last",)
 
@@ -196,8 +198,9 @@ def segmented_reduce(
 ) -> Any:
     """``op`` of the elements of each segment, in their order (CUB: ``DeviceSegmentedReduce``).
 
-    ``segments`` as in :func:`segmented_scan`; of flags the result is ``counted``.  ``init`` comes first, and is the
-    result of an empty segment; without it, that is the operator's identity, and 0 if it has none.
+    ``segments`` is that of :func:`segmented_scan`; if it consists of flags, the result is ``counted``. ``init`` comes
+    first, and is the result of an empty segment. Without it, the result of an empty segment is the operator's identity,
+    or 0 if it has none.
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, segments, out)
@@ -243,9 +246,9 @@ def segmented_sort(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The elements of each segment in their order (CUB: ``DeviceSegmentedSort``); stable.
+    """Sorts the elements of each segment; stable (CUB: ``DeviceSegmentedSort``).
 
-    A sort of all elements, then a stable one by their segments.  ``segments`` as in :func:`segmented_scan`.
+    It sorts all elements, and then sorts them stably by their segments. ``segments`` is that of :func:`segmented_scan`.
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, segments, out)
@@ -267,7 +270,7 @@ def segmented_sort(
 
 
 class _Over:
-    """Of a position the segment of one width."""
+    """The segment of a position, if all have one width."""
 
     __slots__ = ("width",)
 

@@ -47,7 +47,7 @@ class _Marked(lazy.Lazy):
 
 
 class _Chosen(_Marked):
-    """Elements, and whether they meet a condition, with one load for both."""
+    """Elements with flags that say whether they meet a condition; one load serves both."""
 
     __slots__ = ("pred",)
 
@@ -70,7 +70,7 @@ class _Chosen(_Marked):
 
 @amp.func
 def _put(out: Any, begins: Any, i: Any, flag: Any, x: Any, at: Any, rest: Any, *, form: amp.constant) -> Any:
-    """Stores an element at its place, and returns the next places of the chosen ones and of the others."""
+    """Stores an element at its position, and returns the next positions of the chosen elements and of the others."""
     if form.keeps_rest or form.is_own:
         # Without a branch, which processors predict badly.
         out[at if flag != 0 else rest] = x
@@ -85,7 +85,7 @@ def _put(out: Any, begins: Any, i: Any, flag: Any, x: Any, at: Any, rest: Any, *
 def select_run(t_idx, marked, before, out, begins, count, n, length, *, form: amp.constant):
     """Stores the chosen elements of one run, and with ``keeps_rest`` the others after all chosen ones.
 
-    ``before[r]``: how many are chosen before run ``r``; its last element is their number.
+    ``before[r]``: how many elements are chosen before run ``r``; its last element is the number of all chosen ones.
     """
     run = t_idx.global_[0]
     if run < before.extent[0] - 1:
@@ -110,8 +110,8 @@ def select_run(t_idx, marked, before, out, begins, count, n, length, *, form: am
 class _Form(NamedTuple):
     """What a selection stores.
 
-    ``is_own``: ``out`` has room for all elements, and is new.  The others of a run then go to the first place that they
-    would have after the chosen elements.
+    ``is_own``: ``out`` is new, and has room for all elements. The elements of a run that are not chosen are then all
+    stored at one position after the chosen ones, which saves a branch.
     """
 
     is_own: bool
@@ -141,7 +141,7 @@ def _select_into(
 
 
 def target_of(out: Any, source: lazy.Lazy, dtype: np.dtype[Any], view: amp.accelerator_view, *others: lazy.Lazy) -> Any:
-    """Where a selection stores elements: ``out``, which must not overlap its inputs, or a new array."""
+    """The container for the results of a selection: ``out``, which must not overlap its inputs, or a new array."""
     if out is lazy.discard:
         # Elements after its end are not stored.
         out = amp.array(amp.extent(1), dtype, accelerator_view=view)
@@ -157,15 +157,15 @@ def selected(
     flags: lazy.Lazy, source: lazy.Lazy, out: Any, view: amp.accelerator_view, pred: Any = None, *,
     keeps_rest: bool = False, dtype: np.dtype[Any] | None = None, begins: Any = None,
 ) -> counted:  # fmt: skip
-    """The elements with flags (0 or 1) in ``out``, or in a new array: of the source's type, unless ``dtype`` is given.
+    """The elements whose flags are 1, in ``out`` or a new array, of the source's type unless ``dtype`` is given.
 
-    ``begins`` gets their positions; ``pred`` computes the flags of a source's elements, which saves loads.
+    ``begins`` receives their positions. ``pred`` computes the flags from the elements, which saves loads.
     """
     is_own = out is None
     out = target_of(out, source, dtype_of(source) if dtype is None else dtype, view, flags)
     count = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     values, target = in_words(source, out)
-    # Where elements are moved as words, the condition needs the numbers.
+    # Elements may be moved as words, but the condition needs the numbers.
     condition = pred if values is source else None
     _select_into(view, flags, condition, values, target, count, begins=begins, keeps_rest=keeps_rest, is_own=is_own)
     return counted(out, device_scalar(count))
@@ -192,8 +192,8 @@ def select(
 ) -> counted:
     """The elements that meet a condition, or whose flags are not zero, in their order (C++: ``copy_if``).
 
-    Where ``out`` is too small, or ``lazy.discard``, the count is right, nothing is stored after its end, and reading
-    the result raises AmpError.  ``out`` must not overlap the input.
+    If ``out`` is too small, or ``lazy.discard``, the count is right, nothing is stored after the end of ``out``, and
+    reading the result raises AmpError. ``out`` must not overlap the input.
     """
     source = lazy.of(a).flat()
     condition = _condition(source, pred, flags)
@@ -216,9 +216,10 @@ def partition(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, device_scalar]:
-    """The elements that meet a condition, or whose flags are not zero, then the others, and how many meet it.
+    """The elements that meet a condition, or whose flags are not zero, then the others, and how many meet the
+    condition.
 
-    Both are in their order (C++: ``stable_partition_copy``; CUB: ``DevicePartition``).  ``out`` must not overlap the
+    Both parts keep their order (C++: ``stable_partition_copy``; CUB: ``DevicePartition``). ``out`` must not overlap the
     input.
     """
     source = lazy.of(a).flat()
@@ -242,7 +243,7 @@ class _Third:
 
 
 class _Counts:
-    """Of ``lazy.At`` on classes from 0 to 2: a vector with 1 for the class."""
+    """For ``lazy.At`` on classes from 0 to 2: a vector with a 1 for the class."""
 
     __slots__ = ()
 
@@ -253,7 +254,7 @@ class _Counts:
 
 @amp.kernel
 def _split3(idx, classes, upto, source, out, counts):
-    """Stores the elements of each class after those of the classes before it."""
+    """Stores the elements of each class after those of the lower classes."""
     i = idx[0]
     last = upto[upto.extent[0] - 1].copy()
     own = upto[i].copy()
@@ -272,9 +273,11 @@ def _split3(idx, classes, upto, source, out, counts):
 def partition3(
     a: Any, first: Any, second: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> tuple[Any, device_scalar, device_scalar]:
-    """The elements that meet a first condition, those that meet only a second one, then the others, in their order.
+    """The elements that meet a first condition, then those that meet only a second one, then the others, each in
+    their order.
 
-    And how many meet the first one, and only the second one (CUB: ``DevicePartition::If`` with two conditions).
+    Also returns how many elements meet the first condition, and how many only the second one (CUB:
+    ``DevicePartition::If`` with two conditions).
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)

@@ -1,8 +1,9 @@
-"""The few largest elements on GPUs, in one pass over the input and a few over what it leaves.
+"""The few largest elements on GPUs, in one pass over the input, and in a few passes over the candidates that it leaves.
 
 Each tile goes through a block in steps, and collects the elements that are better than the worst of the best ones so
-far.  When its memory is full it keeps the best ones, which a radix select finds, eight bits at a time (T. Alabi et al.,
-*Fast k-selection Algorithms for Graphics Processing Units*, 2012).  The best ones of all blocks are the next input.
+far. When its memory is full, it keeps the best ones. A radix select finds them, eight bits at a time (T. Alabi et al.,
+*Fast k-selection Algorithms for Graphics Processing Units*, 2012). The best elements of all blocks are the input of the
+next pass.
 """
 
 # Kernels have untyped parameters.
@@ -19,18 +20,18 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 
-#: The most elements that tiles have room for.
+#: The largest number of elements that a tile has room for.
 MOST = 1024
-#: Threads of a tile: one for each value of eight bits; and elements of each in a step.
+#: The threads of a tile, one for each value of eight bits, and the elements that each handles in a step.
 TILE, ITEMS = 256, 8
 _STEP = TILE * ITEMS
-#: Tiles of the first launch, and steps of a tile at least.
+#: The number of tiles in the first launch, and the fewest steps of a tile.
 _TILES, _LEAST_STEPS = 1024, 2
 
 
 @amp.func
 def _is_better(word: Any, back: Any, least: Any) -> Any:
-    """Whether an element is one of the best so far; ``back`` is larger for one further in front."""
+    """Whether an element is one of the best so far. ``back`` is larger for positions nearer to the front."""
     return word > least[0] or (word == least[0] and back >= least[1])
 
 
@@ -39,7 +40,7 @@ def _find_least(t_idx: Any, words: Any, backs: Any, fill: Any, many: Any, least:
     """Finds a bound of two words that exactly ``many`` of the first ``fill`` elements reach."""
     rank = t_idx.local[0]
     counts = amp.tile_static(TILE, amp.int32)
-    #: The digit, how many more elements are needed, and whether all elements with the digit are.
+    #: The digit, how many more elements are needed, and whether all elements with this digit are needed.
     found = amp.tile_static(3, amp.int32)
     high = amp.uint32(0)
     low = amp.uint32(0)
@@ -110,7 +111,7 @@ def _keep_best(t_idx: Any, words: Any, backs: Any, fill: Any, least: Any, *, roo
 
 @amp.func
 def _load(source: Any, start: Any, end: Any, rank: Any, own: Any) -> None:
-    """A thread's words of a step; behind the end any of them."""
+    """A thread's words in a step; after the end, arbitrary words."""
     for j in amp.static_range(ITEMS // 4):
         first = start + (j * TILE + rank) * 4
         if first + 4 <= end:
@@ -124,7 +125,7 @@ def _load(source: Any, start: Any, end: Any, rank: Any, own: Any) -> None:
 def _store(
     t_idx: Any, words: Any, backs: Any, stored: Any, many: Any, out: Any, out_places: Any, *, is_last: amp.constant
 ) -> None:  # fmt: skip
-    """Stores the best elements of a tile; the last one's in their order."""
+    """Stores the best elements of a tile; the last tile stores them in their order."""
     for p in range(t_idx.local[0], stored, TILE):
         at = t_idx.tile[0] * many + p
         if is_last:
@@ -143,9 +144,9 @@ def _store(
 def best_of_blocks(
     t_idx, source, places, out, out_places, n, length, many, *, room: amp.constant, is_last: amp.constant,
 ):  # fmt: skip
-    """The ``many`` largest words of a block, and their places; with ``is_last`` in their order.
+    """The ``many`` largest words of a block, and their positions; with ``is_last``, in their order.
 
-    ``room``: the elements that a tile has memory for, ``many`` and those of a step or more.
+    ``room``: the number of elements that a tile has memory for, at least ``many`` plus those of a step.
     """
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * length
@@ -166,11 +167,11 @@ def best_of_blocks(
         for j in amp.static_range(ITEMS):
             own[j] = ahead[j]
         if start + _STEP < end:
-            # Under way while the tile waits at barriers.
+            # The loads are in flight while the tile waits at barriers.
             _load(source, start + _STEP, end, rank, ahead)
         found = 0
         for j in amp.static_range(ITEMS):
-            # A word that is equal to the bound's may be of an element further in front.
+            # A word that equals the bound's may be of an element nearer to the front.
             if start + (j // 4 * TILE + rank) * 4 + j % 4 < end and own[j] >= least[0]:
                 found += 1
         if found > 0:
@@ -195,16 +196,16 @@ def best_of_blocks(
 
 
 def places_of_best(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any:
-    """The places of the ``k`` largest of the words (uint32), in their order; of equal ones the first."""
+    """The positions of the ``k`` largest of the words (uint32), in their order; of equal ones, the first."""
     at = amp.array(amp.extent(k), np.int32, accelerator_view=view)
-    # More than are kept, so that a tile seldom looks for the best ones.
+    # The tile has room for more than it keeps, so that it seldom looks for the best ones.
     room = _STEP + (1024 if k <= 512 else 1536)
     n, places = words.extent[0], lazy.arange(words.extent[0])
     tiles = _TILES
     while True:
         split = _choose.blocks(n, max(_LEAST_STEPS, math.ceil(2 * k / _STEP)) * _STEP, tiles)
         is_last = split.pieces == 1
-        # Each block but the last one has more than `k` elements.
+        # Each block except the last one has more than `k` elements.
         count = k if is_last else (split.pieces - 1) * k + min(k, n - (split.pieces - 1) * split.length)
         out = at if is_last else amp.array(amp.extent(count), np.int32, accelerator_view=view)
         found = out if is_last else amp.array(amp.extent(count), np.uint32, accelerator_view=view)

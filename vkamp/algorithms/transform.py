@@ -18,7 +18,7 @@ from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place, value
 from vkamp.algorithms._outputs import Output, output_of
 
-#: Elements of a short run, and runs of a tile.
+#: The elements of a short run, and the runs of a tile.
 _RUN = 32
 _TILE = 64
 
@@ -53,7 +53,10 @@ def _store_run(t_idx, source, out, n):
 
 
 def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any, *, has_its_type: bool = False) -> None:
-    """Computes every element of a source into a container of its extent; ``has_its_type``: of its type, too."""
+    """Computes every element of a source into a container of the same extent.
+
+    ``has_its_type``: the container has its type, too.
+    """
     if _stored_in_runs(view, source, out, has_its_type):
         return
     if has_its_type and out.extent.rank == 1 and out.extent[0] % 4 == 0:
@@ -65,9 +68,10 @@ def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any, *, has_its_ty
 
 
 def _stored_in_runs(view: amp.accelerator_view, source: lazy.Lazy, out: Any, has_its_type: bool) -> bool:
-    """Whether short runs have been stored: on CPU drivers an invocation costs as much as a few elements.
+    """Stores the elements in short runs, and returns True, if that is possible: on CPU drivers, an invocation costs
+    as much as a few elements.
 
-    Not where functions of users may have more iterations than the driver allows a run.
+    It is not possible if functions of users may have more iterations than the driver allows in a run.
     """
     if _choose.form_of(view) != "runs" or _choose.ends_loops(view):
         return False
@@ -94,7 +98,7 @@ def computed(
     *,
     in_place: bool = True,
 ) -> Any:
-    """The elements of a source in ``out``, or in a new array; ``in_place``: ``out`` may be an input."""
+    """The elements of a source in ``out``, or in a new array. ``in_place``: ``out`` may be an input."""
     view = place(accelerator_view, source, out)
     kind = dtype_of(source) if dtype is None and out is None else np.dtype(dtype)
     result = output(out, source.extent, kind, view, source, in_place=in_place)
@@ -175,14 +179,14 @@ def arange(
 
 
 def copy(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """The elements of any input, lazy ones included, in an array (C++: ``copy``)."""
+    """The elements of any input, including lazy ones, in an array (C++: ``copy``)."""
     return moved(lambda source: source, lazy.of(a), out, accelerator_view)
 
 
 def moved(
     f: Callable[[lazy.Lazy], lazy.Lazy], source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_view | None
 ) -> Any:
-    """The elements of a source, in other places."""
+    """The elements of a source at other positions."""
     target = f(source)
     view = place(accelerator_view, target, out)
     result = output(out, target.extent, dtype_of(source), view, target)
@@ -192,7 +196,7 @@ def moved(
 
 
 class Mirrored(lazy.Lazy):
-    """An input with one axis reversed or rotated: ``at(i) = (first + step * i) mod n`` there."""
+    """An input with one axis reversed or rotated: its position there is ``at(i) = (first + step * i) mod n``."""
 
     __slots__ = ("axis", "first", "inner", "n", "step")
 
@@ -214,7 +218,7 @@ class Mirrored(lazy.Lazy):
 
     @amp.func
     def _moved(self, i: Any) -> Any:
-        # Without a remainder, which CPU drivers compute slowly; the sum of two numbers below n may be too large.
+        # Without a remainder, which CPU drivers compute slowly. The sum of two numbers below n may overflow.
         at = self.first - i if self.step < 0 else i - (self.n - self.first)
         return at if at >= 0 else at + self.n
 
@@ -236,7 +240,9 @@ def flip(a: Any, axis: int = 0, *, out: Any = None, accelerator_view: amp.accele
 def roll(
     a: Any, shift: int, axis: int = 0, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """The elements moved by ``shift`` along an axis, those that leave coming back (C++: ``rotate_copy``)."""
+    """The elements moved by ``shift`` along an axis; those that leave at one end come back at the other (C++:
+    ``rotate_copy``).
+    """
     source = lazy.of(a)
     axis = axis_of(source, axis)
     n = source.extent[axis]
@@ -292,7 +298,7 @@ def _chosen(condition: Any, x: Any, y: Any) -> Any:
 def where(
     condition: Any, x: Any, y: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """The elements of ``x`` where a condition is not zero, else those of ``y``; all have one extent."""
+    """The elements of ``x`` where a condition is not zero, and those of ``y`` elsewhere; all have the same extent."""
     return computed(lazy.map(_chosen, condition, x, y), out, accelerator_view)
 
 
@@ -308,7 +314,10 @@ def _scatter(idx, source, at, out):
 
 
 def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """``out[at[i]] = a[i]``; the positions differ, else any one of their elements is stored.  Returns ``out``."""
+    """``out[at[i]] = a[i]``.
+
+    If a position repeats, one of its elements is stored, and which one is undefined. Returns ``out``.
+    """
     source, positions = lazy.of(a).flat(), lazy.of(at).flat()
     if source.extent != positions.extent:
         raise amp.AmpError(f"{source.extent!r} elements have {positions.extent!r} positions")

@@ -1,6 +1,7 @@
-"""Different elements, ``unique`` and ``unique_consecutive``, and runs of equal ones, ``run_length_encode`` and back.
+"""Different elements: ``unique`` and ``unique_consecutive``; runs of equal elements: ``run_length_encode`` and
+``run_length_decode``.
 
-The flags of the first elements of runs of equal ones are selected; their scan numbers the runs.
+The flags of the first elements of runs of equal ones are selected; a scan of the flags numbers the runs.
 """
 
 # Kernels have untyped parameters.
@@ -26,13 +27,13 @@ from vkamp.algorithms.sort import order_of, taken
 from vkamp.algorithms.sums import sum
 from vkamp.algorithms.transform import store
 
-#: Threads that compute the lengths of runs.
+#: The number of threads that compute the lengths of runs.
 _LENGTHS = 1 << 20
 
 
 @amp.kernel
 def _lengths(idx, begins, count, lengths, n, step):
-    """The lengths of runs from their begins; every ``step``-th one."""
+    """The lengths of runs, given where they begin; a thread computes every ``step``-th one."""
     for i in range(idx[0], count[0], step):
         lengths[i] = (begins[i + 1] if i + 1 < count[0] else n) - begins[i]
 
@@ -71,7 +72,8 @@ def unique_consecutive(
 ) -> Any:
     """The first element of each run of equal ones, as ``counted`` (C++: ``unique_copy``).
 
-    With ``return_inverse`` also the number of each element's run, as int32; with ``return_counts`` the runs' lengths.
+    With ``return_inverse``, also the number of each element's run, as int32; with ``return_counts``, also the runs'
+    lengths.
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
@@ -93,8 +95,8 @@ def unique(
 ) -> Any:
     """The different elements, sorted, as ``counted`` (numpy: ``unique``); all NaN count as one.
 
-    With ``return_index`` also the first position of each; with ``return_inverse`` the number of each element's equal
-    among them, in row-major order; with ``return_counts`` how often each occurs; all as int32.
+    With ``return_index``, also the first position of each. With ``return_inverse``, also the number of each element in
+    the result, in row-major order. With ``return_counts``, also how often each occurs. All of these are int32.
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
@@ -128,7 +130,7 @@ def run_length_encode(
 
 
 class _Decoded(lazy.Lazy):
-    """The value of the run that each place belongs to; ``ends``: where each run ends."""
+    """The value of the run that each position belongs to; ``ends``: where each run ends."""
 
     __slots__ = ("ends", "runs", "values")
 
@@ -151,9 +153,9 @@ def run_length_decode(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """Each value as often as its length says (numpy: ``repeat``).
+    """Each value, repeated as often as its length says (numpy: ``repeat``).
 
-    Without ``total``, the sum of the lengths, and without ``out``, this waits for the sum.
+    Without ``total``, the sum of the lengths, and without ``out``, the call waits for this sum.
     """
     source, each = lazy.of(values).flat(), lazy.of(lengths).flat()
     if source.extent != each.extent:

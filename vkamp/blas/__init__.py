@@ -1,8 +1,9 @@
-"""Basic linear algebra subprograms (BLAS) on any device, by AMPBLAS' names.
+"""Basic linear algebra subprograms (BLAS) on any device, with AMPBLAS' names.
 
-Vectors and matrices are containers or numpy arrays of one type; matrices are row-major, strided views take the place of
-increments and leading dimensions, and ``order="F"`` says that the rows of a container are the columns of the matrix.
-What a routine writes is changed in place, and returned.  Numbers on the device are ``device_scalar``; nothing waits.
+Vectors and matrices are containers or numpy arrays of one type. Matrices are row-major; ``order="F"`` says that the
+rows of a container are the columns of the matrix. Strided views replace increments and leading dimensions. A routine
+changes its output in place, and returns it. A single number is returned on the device, as a ``device_scalar``. No
+routine waits for its result.
 """
 
 from vkamp.blas.level1 import amax, asum, axpy, copy, dot, iamax, nrm2, rot, rotg, rotm, scal, swap

@@ -1,8 +1,8 @@
-"""Matrices as the kernels of products read them: rows without gaps, four elements at a time.
+"""Matrices in the form that the kernels of products read: rows without gaps, four elements at a time.
 
-A matrix that is stored otherwise (with strides, transposed, of a narrow type, with rows whose length is no multiple of
-four) is packed first: copied in that form, with zeros behind its rows.  A copy takes n^2 steps, the product n^3
-(K. Goto and R. van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008).
+A matrix in another form (with strides, transposed, of a narrow type, with rows whose length is no multiple of four) is
+packed first: it is copied into this form, with zeros after the end of its rows. The copy takes n^2 steps, the product
+n^3 (K. Goto and R. van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008).
 """
 
 # Kernels have untyped parameters.
@@ -19,16 +19,16 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.tuning import autotuned
 
-#: The types of elements of the arguments, and those that kernels compute with.
+#: The element types of the arguments, and the types that kernels compute in.
 _COMPUTED = {np.dtype(name): np.dtype(np.int32) for name in ("int8", "uint8", "int16", "uint16")} | {
     np.dtype(np.float16): np.dtype(np.float32)
 }
 
 
 class Matrix(NamedTuple):
-    """A container of rank 3 as a batch of matrices; ``turned``: transposed; ``conjugate``: with conjugate elements.
+    """A container of rank 3 as a batch of matrices. ``turned``: transposed; ``conjugate``: with conjugate elements.
 
-    A batch of one matrix stands for as many as the other operand has.
+    A batch of one matrix is used for all matrices of the other operand.
     """
 
     values: Any
@@ -37,7 +37,7 @@ class Matrix(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The matrices of the batch."""
+        """The number of matrices in the batch."""
         return int(self.values.extent[0])
 
     @property
@@ -64,7 +64,7 @@ class Matrix(NamedTuple):
 class Packed(NamedTuple):
     """A batch of matrices whose rows are ``quads`` groups of four elements, in ``values`` of rank 1.
 
-    ``step``: from one matrix to the next, in groups; 0 if all are the same one.
+    ``step``: the distance between two matrices, in groups; 0 if all are the same one.
     """
 
     values: Any
@@ -74,7 +74,7 @@ class Packed(NamedTuple):
 
 
 def settings() -> Any:
-    """What calls depend on beside their arguments."""
+    """Values outside of the arguments on which calls depend."""
     return _choose.forced_form(), autotuned.settings()
 
 
@@ -86,9 +86,9 @@ class Factors(NamedTuple):
 
 
 def container(a: Any) -> Any:
-    """An input as a container; numpy arrays and what has memory by a protocol are not copied.
+    """An input as a container.
 
-    TypeError for anything else.
+    Numpy arrays and objects that export their memory by a protocol are not copied. TypeError for others.
     """
     if isinstance(a, (amp.array, amp.array_view)):
         return a
@@ -101,7 +101,7 @@ def container(a: Any) -> Any:
 
 
 def in_batch(a: Any) -> Any:
-    """A container with its dimensions before the last two as one, copied if the strides do not allow that."""
+    """A container with its dimensions before the last two combined to one; a copy if the strides do not allow that."""
     shape = tuple(a.extent)
     if len(shape) == 3:
         return a
@@ -121,7 +121,7 @@ def computed(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @amp.kernel
 def pack(idx, source, out, rows, columns, *, turned: amp.constant, conjugate: amp.constant):
-    """Four neighbouring elements of a packed matrix; zeros behind its rows and columns."""
+    """Four neighbouring elements of a packed matrix; zeros after the end of its rows and columns."""
     kind = type(out[0, 0, 0])
     batch = idx[0]
     row = idx[1]
@@ -139,7 +139,9 @@ def pack(idx, source, out, rows, columns, *, turned: amp.constant, conjugate: am
 
 
 def packed(view: amp.accelerator_view, a: Matrix, dtype: np.dtype[Any], least_rows: int = 1) -> Packed:
-    """A batch of matrices in the form that kernels read, in a type; with a multiple of ``least_rows`` rows."""
+    """A batch of matrices in the form that kernels read, in a type; the number of rows is a multiple of
+    ``least_rows``.
+    """
     rows = -(-a.rows // least_rows) * least_rows
     quads = -(-a.columns // 4)
     step = rows * quads if a.size > 1 else 0
@@ -157,7 +159,7 @@ def packed(view: amp.accelerator_view, a: Matrix, dtype: np.dtype[Any], least_ro
 
 
 def in_a_row(values: Any) -> Any:
-    """A container with one index; None if its elements have gaps between them."""
+    """A container with one index; ``None`` if its elements have gaps between them."""
     try:
         row = values.reshape(-1)
         row.reinterpret_as(row.dtype)

@@ -1,4 +1,4 @@
-"""Products of batches of matrices: the form for the device."""
+"""Products of batches of matrices: the choice of the form for the device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vkamp.blas import gemm_blocks, gemm_cpu, gemm_matrices, gemm_tiles
 from vkamp.blas._operands import Factors, Matrix, computed, packed
 from vkamp.blas._target import narrow
 
-#: Products of so few rows use smaller blocks.
+#: Products with at most this many rows use smaller blocks.
 _FEW_ROWS = 8
 
 
@@ -33,7 +33,7 @@ def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, alpha: An
         amp.parallel_for_each(view, c.extent, narrow, wide, c, *factors, adds=beta != 0)
         return
     left = packed(view, a, dtype)
-    # A's rows end with zeros up to a multiple of four; so B has as many rows.
+    # The rows of A are padded with zeros to a multiple of four, so B needs as many rows.
     right = packed(view, b, dtype, least_rows=4)
     if _choose.form_of(view) == "runs":
         run = gemm_cpu.multiply

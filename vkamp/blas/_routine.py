@@ -1,4 +1,4 @@
-"""What the routines share: the accelerator_view in front, checks of arguments, options by their letters."""
+"""Parts that the routines share: the accelerator_view as a first argument, checks of arguments, options as letters."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def routine(f: _F) -> _F:
-    """A public routine, which may be given an accelerator_view in front of its arguments, as AMPBLAS' are.
+    """A public routine, whose first argument may be an accelerator_view, as in AMPBLAS.
 
-    Errors show the caller's line, and calls that come again repeat their launches.
+    Errors show the caller's line, and repeated calls repeat their launches.
     """
     inner: Any = forwards(f)
 
@@ -45,14 +45,14 @@ def vector(x: Any, name: str, n: int | None = None) -> Any:
 
 
 def target(x: Any) -> Any:
-    """An argument that is written; a numpy array as a view of it."""
+    """An argument that is written; for a numpy array, a view of it."""
     return x if isinstance(x, (amp.array, amp.array_view)) else amp.array_view(x)
 
 
 def matrix(a: Any, name: str, order: str = "C", trans: str = "N", *, writes: bool = False) -> Matrix:
-    """An argument as a matrix, ``trans`` applied.
+    """An argument as a matrix, with ``trans`` applied.
 
-    TypeError for another rank, ValueError for an order or a transposition that does not exist.
+    TypeError for another rank, ValueError for an unknown order or transposition.
     """
     found = target(a) if writes else container(a)
     if found.extent.rank != 2:
@@ -65,32 +65,32 @@ def matrix(a: Any, name: str, order: str = "C", trans: str = "N", *, writes: boo
 
 
 def option(name: str, given: Any, letters: str) -> str:
-    """An option as its capital letter; ValueError for another one."""
+    """An option as a capital letter; ValueError for an unknown one."""
     if not isinstance(given, str) or len(given) != 1 or given.upper() not in letters:
         raise ValueError(f"{name} is one of {', '.join(map(repr, letters))}, not {given!r}")
     return given.upper()
 
 
 def square(a: Matrix, name: str) -> int:
-    """The rows of a square matrix; AmpError for others."""
+    """The number of rows of a square matrix; AmpError for other matrices."""
     if a.rows != a.columns:
         raise amp.AmpError(f"{name} is {a.rows} x {a.columns}, but must be square")
     return a.rows
 
 
 def agree(*containers: Any) -> None:
-    """TypeError unless all have elements of one type."""
+    """Raises TypeError unless all have elements of one type."""
     for each in containers[1:]:
         if each.dtype != containers[0].dtype:
             raise TypeError(f"the arguments have different types, {containers[0].dtype} and {each.dtype}")
 
 
 def apart(out: Any, *inputs: Any) -> None:
-    """AmpError if a container that is written overlaps one that is read."""
+    """Raises AmpError if a container that is written overlaps one that is read."""
     if any(out.overlaps(each) for each in inputs):
         raise amp.AmpError("the argument that is written overlaps one that is read: give it memory of its own")
 
 
 def where(accelerator_view: amp.accelerator_view | None, *containers: Any) -> amp.accelerator_view:
-    """Where a routine runs."""
+    """The accelerator_view that a routine runs on."""
     return place(accelerator_view, *containers)

@@ -1,4 +1,4 @@
-"""Where products go: ``alpha * x``, or ``alpha * x + beta * c``, as elements of a container of any strides."""
+"""The targets of products: ``alpha * x``, or ``alpha * x + beta * c``, as elements of a container with any strides."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -13,7 +13,7 @@ from vkamp.algorithms import lazy
 
 
 class Target:
-    """A batch of matrices that become ``alpha`` times what is stored; they are not read."""
+    """A batch of matrices that become ``alpha`` times the stored values; they are not read."""
 
     __slots__ = ("columns", "values")
 
@@ -77,7 +77,7 @@ class _AddingInQuads(_InQuads):
 
 
 def target(c: Any, adds: bool) -> Target:
-    """A container of rank 3 as a target; ``adds``: its elements are read, too."""
+    """A container of rank 3 as a target; ``adds``: its elements are also read."""
     quads = _quads(c)
     if quads is None:
         return Adding(c) if adds else Target(c)
@@ -85,7 +85,7 @@ def target(c: Any, adds: bool) -> Target:
 
 
 def _quads(c: Any) -> Any:
-    """A batch of matrices as one of rows of vectors of four; None if that is impossible."""
+    """A batch of matrices whose rows consist of vectors of four; ``None`` if that is impossible."""
     vector = lazy.vector_of(c.dtype)
     if vector is None or c.extent[2] % 4:
         return None
@@ -96,7 +96,7 @@ def _quads(c: Any) -> Any:
 
 @amp.kernel
 def narrow(idx, wide, c, alpha, beta, *, adds: amp.constant):
-    """Elements of another type: ``alpha * wide + beta * c``."""
+    """Converts elements to another type: ``alpha * wide + beta * c``."""
     kind = type(c[idx])
     x = alpha * wide[idx]
     if adds:

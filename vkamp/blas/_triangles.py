@@ -1,4 +1,4 @@
-"""Triangular and symmetric matrices in batches, of which one triangle is read or written."""
+"""Triangular and symmetric matrices in batches, of which only one triangle is read or written."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -16,22 +16,22 @@ from vkamp.blas._operands import Matrix
 from vkamp.blas._products import multiply
 from vkamp.blas._vectors import element
 
-#: Rows of a triangular block that a thread solves alone, and of a block of a symmetric update.
+#: The rows of a triangular block that one thread solves, and those of a block of a symmetric update.
 BLOCK, WIDE = 32, 128
-#: Threads of a tile that solves a triangular block, each for one column.
+#: The threads of a tile that solves a triangular block, each for one column.
 _THREADS = 64
 
 
 @amp.kernel
 def scale(idx, c, beta, *, clears: amp.constant):
-    """``c *= beta``, or zeros."""
+    """``c *= beta``; zeros if ``beta`` is 0."""
     kind = type(beta)
     c[idx] = kind(0) if clears else beta * c[idx]
 
 
 @amp.kernel
 def reflect(idx, a, out, *, upper: amp.constant, turned: amp.constant, hermitian: amp.constant):
-    """A whole symmetric or Hermitian matrix of one of its triangles."""
+    """Stores a whole symmetric or Hermitian matrix, given one of its triangles."""
     kind = type(out[0, 0, 0])
     i = idx[1]
     j = idx[2]
@@ -67,7 +67,7 @@ def store_triangle(
 def rank_one(
     idx, x, y, a, alpha, *, upper: amp.constant, turned: amp.constant, hermitian: amp.constant, twice: amp.constant
 ):
-    """``a += alpha * x * y`` in one triangle; ``twice``: and ``alpha * y * x``; ``hermitian``: with conjugates."""
+    """``a += alpha * x * y`` in one triangle. ``twice``: also ``alpha * y * x``; ``hermitian``: with conjugates."""
     i = idx[0]
     j = idx[1]
     if (j >= i) if upper else (j <= i):
@@ -139,8 +139,8 @@ def solve_tile(
 ):  # fmt: skip
     """Solves ``a @ x = b``, or computes ``b = a @ b``, for a column of ``b`` in each thread's registers.
 
-    The block of ``a`` is in ``tile_static`` memory as a lower triangle of ``rows`` rows: an upper one in reverse order.
-    Behind its ``count`` rows it is a unit matrix.
+    The block of ``a`` is in ``tile_static`` memory as a lower triangle of ``rows`` rows; an upper one is stored in
+    reverse order. After its ``count`` rows, it continues as a unit matrix.
     """
     kind = type(b[0, 0, 0])
     block = amp.tile_static((rows, rows), kind)
@@ -185,7 +185,7 @@ def solve_tile(
 
 
 def product(view: amp.accelerator_view, alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix) -> None:
-    """``c = alpha * a @ b + beta * c``, where ``c`` may be transposed; nothing is read that has a factor of 0."""
+    """``c = alpha * a @ b + beta * c``, where ``c`` may be transposed. Operands with a factor of 0 are not read."""
     if alpha == 0:
         scaled(view, beta, c.values)
     elif c.turned:
@@ -230,8 +230,11 @@ def _halves(n: int) -> tuple[slice, slice]:
 
 
 def solve(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Matrix) -> None:
-    """Solves ``a @ x = b`` in ``b``, where ``a`` is triangular: by halves, whose rest is one product (F. Gustavson,
-    *Recursion leads to automatic variable blocking*, 1997)."""
+    """Solves ``a @ x = b`` in ``b``, where ``a`` is triangular.
+
+    Each half is solved recursively, and one product joins them (F. Gustavson, *Recursion leads to automatic variable
+    blocking*, 1997).
+    """
     n, columns = b.rows, slice(0, b.columns)
     if n <= BLOCK:
         _apply(view, a, upper, unit, b, True)
@@ -264,7 +267,8 @@ def update(
 ) -> None:
     """Adds the products of ``terms``, each with its factor, to one triangle of ``beta * c``.
 
-    Blocks beside the diagonal are products; those on the diagonal are computed whole, and stored in part.
+    Blocks beside the diagonal are products; blocks on the diagonal are computed as a whole, and one triangle of them is
+    stored.
     """
     n = c.rows
     for start in range(0, n, WIDE):

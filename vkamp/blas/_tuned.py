@@ -1,4 +1,4 @@
-"""What the tuned products share: the keys of their results, and small products to try candidates with."""
+"""Parts that the tuned products share: the keys of their results, and small products for trying candidates."""
 
 from __future__ import annotations
 

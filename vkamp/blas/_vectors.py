@@ -15,11 +15,12 @@ from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import value
 from vkamp.blas._operands import Matrix, computed
 
-#: Threads for each row on GPUs.
+#: The number of threads for each row on GPUs.
 _THREADS = 128
-#: Fewer sums than this are divided into pieces.
+#: If there are fewer sums than this, they are divided into pieces.
 _FEW = 512
-#: On GPUs the columns of a transposed matrix are divided for so many threads, into pieces of at least so many rows.
+#: On GPUs, the columns of a transposed matrix are divided into pieces of at least this many rows, for about this many
+#: threads.
 _MANY, _LEAST = 1 << 17, 16
 
 
@@ -49,7 +50,7 @@ def dot_pieces(
     idx, a, x, y, k, pieces, length, alpha, beta,
     *, turned: amp.constant, conjugate: amp.constant, adds: amp.constant,
 ):  # fmt: skip
-    """One piece of the sum of a row; the pieces of a row are side by side."""
+    """Computes one piece of the sum of a row; the pieces of a row are side by side."""
     kind = type(alpha)
     row = idx[1] // pieces if pieces > 1 else idx[1]
     begin = (idx[1] - row * pieces) * length
@@ -67,7 +68,7 @@ def dot_pieces(
 
 @amp.kernel
 def dot_quads(idx, a, x, y, k, pieces, length, step, alpha, beta, *, adds: amp.constant):
-    """The same for rows of vectors of four without gaps; ``k`` and ``length`` count vectors."""
+    """As ``dot_pieces``, for rows of vectors of four without gaps; ``k`` and ``length`` count vectors."""
     vector = type(a[0])
     row = idx[1] // pieces if pieces > 1 else idx[1]
     begin = (idx[1] - row * pieces) * length
@@ -87,7 +88,7 @@ def dot_quads(idx, a, x, y, k, pieces, length, step, alpha, beta, *, adds: amp.c
 
 @amp.kernel
 def dot_tiles(t_idx, a, x, y, k, alpha, beta, *, turned: amp.constant, conjugate: amp.constant, adds: amp.constant):
-    """The sum of a row by a tile."""
+    """Computes the sum of a row by a tile."""
     kind = type(alpha)
     batch = t_idx.tile[0]
     row = t_idx.tile[1]
@@ -102,9 +103,9 @@ def dot_tiles(t_idx, a, x, y, k, alpha, beta, *, turned: amp.constant, conjugate
 
 @amp.kernel
 def dot_quad_tiles(t_idx, a, x, y, k, step, alpha, beta, *, adds: amp.constant):
-    """The sum of a row by a tile, of vectors of four without gaps; ``k`` counts vectors.
+    """Computes the sum of a row by a tile, from vectors of four without gaps; ``k`` counts vectors.
 
-    A thread has four loads on their way at a time.
+    A thread has four loads in flight at a time.
     """
     batch = t_idx.tile[0]
     row = t_idx.tile[1]
@@ -131,9 +132,9 @@ def dot_quad_tiles(t_idx, a, x, y, k, step, alpha, beta, *, adds: amp.constant):
 def sum_columns(
     t_idx, a, x, out, k, length, alpha, *, conjugate: amp.constant, quads: amp.constant
 ):  # fmt: skip
-    """One piece of the sums of a column, or with ``quads`` of four neighbouring columns in a vector.
+    """Computes one piece of the sums of a column; with ``quads``, of four neighbouring columns in a vector.
 
-    ``a`` has rank 3.  The threads of a tile read neighbouring elements; each has four loads on their way at a time.
+    ``a`` has rank 3. The threads of a tile read neighbouring elements. Each has four loads in flight at a time.
     """
     kind = type(a[0, 0, 0]) if quads else type(alpha)
     batch = t_idx.tile[0]
@@ -174,7 +175,7 @@ def sum_columns(
 
 @amp.kernel
 def combine_columns(idx, parts, y, alpha, beta, *, adds: amp.constant):
-    """The sum of the pieces of a column."""
+    """Adds the pieces of a column."""
     total = parts[idx[0], 0, idx[1]]
     for j in range(1, parts.extent[1]):
         total += parts[idx[0], j, idx[1]]
@@ -183,7 +184,7 @@ def combine_columns(idx, parts, y, alpha, beta, *, adds: amp.constant):
 
 @amp.kernel
 def combine(idx, parts, y, pieces, alpha, beta, *, adds: amp.constant):
-    """The sum of the pieces of a row."""
+    """Adds the pieces of a row."""
     total = parts[idx[0], idx[1] * pieces]
     for j in range(1, pieces):
         total += parts[idx[0], idx[1] * pieces + j]
@@ -192,7 +193,7 @@ def combine(idx, parts, y, pieces, alpha, beta, *, adds: amp.constant):
 
 @amp.kernel
 def outer(idx, x, y, c, alpha, *, turned: amp.constant, conjugate: amp.constant, adds: amp.constant):
-    """``alpha * x * y``, for each pair of elements; of the conjugates of y."""
+    """``alpha * x * y`` for each pair of elements; optionally with the conjugates of y."""
     kind = type(alpha)
     row = idx[2] if turned else idx[1]
     factor = kind(y[0, idx[1] if turned else idx[2]])
@@ -241,7 +242,9 @@ def multiply(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, alpha: Any =
 
 
 def _multiply_turned(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, numbers: Any, *, adds: bool) -> None:
-    """``multiply`` of a matrix whose columns are rows of the memory, on GPUs: pieces of the sums, then their sums."""
+    """``multiply`` for a matrix whose columns are rows of the memory, on GPUs: computes pieces of the sums, and
+    adds these.
+    """
     dtype = numbers[0].dtype
     batch, rows, k = int(y.extent[0]), a.rows, a.columns
     four = _columns_in_quads(a, x, dtype)
@@ -260,7 +263,7 @@ def _multiply_turned(view: amp.accelerator_view, a: Matrix, x: Any, y: Any, numb
 
 
 def _columns_in_quads(a: Matrix, x: Any, dtype: np.dtype[Any]) -> Any:
-    """The memory of a transposed matrix in vectors of four; None unless it has that type, and no gaps."""
+    """The memory of a transposed matrix in vectors of four; ``None`` unless it has that type, and no gaps."""
     if a.conjugate or a.rows % 4 or a.values.dtype != dtype or x.dtype != dtype:
         return None
     try:
@@ -271,7 +274,7 @@ def _columns_in_quads(a: Matrix, x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _quads(a: Matrix, x: Any, dtype: np.dtype[Any]) -> tuple[Any, Any] | None:
-    """A matrix and a vector in vectors of four; None unless both have that type, and no gaps."""
+    """A matrix and a vector in vectors of four; ``None`` unless both have that type, and no gaps."""
     if a.turned or a.conjugate or a.columns % 4 or a.values.dtype != dtype or x.dtype != dtype:
         return None
     try:

@@ -1,14 +1,15 @@
 """Products of float32 and 32-bit integers on GPUs: blocks in ``tile_static`` memory, and parts of them in registers.
 
-The method is that of S. Gray's maxas and of NVIDIA's CUTLASS: a tile computes a block of the result, a subgroup a
-rectangle of it, and a thread groups of four rows and four columns of that.  While the threads multiply one block of A
-and B, the next one is on its way to registers.  Measured on an H200, two things cost a third of the speed: a buffer
-that a variable chooses, and a comparison for each loaded element.  So the loop has a copy for each of two buffers, and
-only the kernel for sums that end inside a block compares.  The loop ends by breaks in its middle, because conditions
-around its halves cost a tenth.
+The method is that of S. Gray's maxas and of NVIDIA's CUTLASS. A tile computes a block of the result, a subgroup a
+rectangle of the block, and a thread groups of four rows and four columns of the rectangle. While the threads multiply
+one block of A and B, the next one is being loaded into registers.
 
-Small products have few blocks.  There, the threads of a tile are divided into ``slices``, each of which sums over a
-part of every block; at the end their sums are added in order.
+Measured on an H200, each of two things costs a third of the speed: selecting a buffer by a variable, and a comparison
+for each loaded element. So the loop has a copy for each of two buffers, and only the kernel for sums that end inside a
+block compares. The loop is left by breaks in its middle, because conditions around its halves cost a tenth.
+
+Small products have few blocks. There, the threads of a tile are divided into ``slices``, each of which sums over a part
+of every block; at the end, their sums are added in order.
 """
 
 # Kernels have untyped parameters.
@@ -46,7 +47,7 @@ class Block(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Its ``tile_static`` memory."""
+        """The number of bytes of ``tile_static`` memory that it needs."""
         return 2 * self.depth * (self.rows + self.columns) * 4
 
 
@@ -57,7 +58,7 @@ BLOCKS = (
     (64, 64, 16, 8, 4, 4, 1), (64, 64, 32, 8, 4, 4, 1), (64, 64, 16, 8, 8, 4, 2), (64, 64, 32, 8, 8, 4, 2),
     (64, 64, 32, 8, 8, 4, 4), (32, 64, 32, 4, 8, 4, 4), (64, 32, 32, 4, 4, 4, 2), (32, 32, 32, 4, 4, 4, 4),
 )  # fmt: skip
-#: Without a search: a block, and how many of it there are at least for each unit of the device.
+#: Without a search: a block, and how many blocks a product needs, at least, for each unit of the device.
 _DEFAULTS = ((BLOCKS[0], 2.0), (BLOCKS[3], 1.0), (BLOCKS[6], 0.75), (BLOCKS[10], 0.75), (BLOCKS[13], 0.5))
 
 
@@ -66,7 +67,7 @@ def load(
     a: Any, b: Any, next_a: Any, next_b: Any, at_a: Any, at_b: Any, k: Any, end: Any, quads: Any, quad: Any, along: Any,
     *, tail: amp.constant,
 ) -> Any:  # fmt: skip
-    """Loads what a thread contributes to the block at ``k``; with ``tail``, zeros behind the end of the sum."""
+    """Loads a thread's contribution to the block at ``k``; with ``tail``, zeros after the end of the sum."""
     vector = type(next_b[0])
     for p in amp.static_range(next_a.extent[0]):
         if tail:
@@ -87,9 +88,10 @@ def store(
     left: Any, right: Any, next_a: Any, next_b: Any, row: Any, quad: Any, along: Any, across: Any, half: Any,
     *, per: amp.constant, depth: amp.constant, rows: amp.constant, whole: amp.constant,
 ) -> Any:  # fmt: skip
-    """Stores what a thread has loaded in one buffer; A turned, so that a step of the sum has its rows side by side.
+    """Stores what a thread has loaded in one buffer.
 
-    Groups of four rows are permuted by the step, so that the threads of a subgroup store in different banks.
+    A is transposed, so that the rows of one step of the sum are adjacent. Groups of four rows are permuted by the step,
+    so that the threads of a subgroup store in different banks.
     """
     if whole:
         for p in amp.static_range(next_a.extent[0] // 4):
@@ -137,9 +139,9 @@ def begin(
     sums: Any, at_a: Any, at_b: Any, along: Any, base_a: Any, base_b: Any, top: Any, row: Any, m: Any, depth_a: Any,
     quads: Any, down: Any, *, per: amp.constant, step: amp.constant, whole: amp.constant,
 ) -> Any:  # fmt: skip
-    """Sums of nothing, and where the rows of A and B begin that a thread loads.
+    """Empty sums, and where the rows of A and B begin that a thread loads.
 
-    The thread has groups of four neighbouring rows of A if it has so many.
+    The thread loads groups of four neighbouring rows of A if it has that many.
     """
     for i in amp.static_range(sums.extent[0]):
         for j in amp.static_range(sums.extent[1]):
@@ -152,9 +154,9 @@ def begin(
         at_b[p] = base_b + along[p] * quads
 
 
-# The two halves of its loop are written out on purpose: each names its buffer by a constant. On an H200 a product of
-# 4096 reaches 47 TFLOP/s, and 32 with one body and a buffer that a variable chooses. With conditions around the halves
-# in place of the breaks in the middle it reached 38.9, with these 43.9.
+# The two halves of its loop are written out on purpose: each names its buffer by a constant. On an H200, a product of
+# 4096 reaches 47 TFLOP/s; it reaches 32 with one body and a buffer that a variable selects. In another series it
+# reached 43.9 with breaks in the middle, and 38.9 with conditions around the halves.
 @amp.kernel
 def block_product(
     t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, alpha, beta,
@@ -162,7 +164,7 @@ def block_product(
     lanes: amp.constant, slices: amp.constant, threads: amp.constant, per: amp.constant, whole: amp.constant,
     tail: amp.constant,
 ):  # fmt: skip
-    """A block of ``rows`` by ``columns`` elements by ``threads`` threads, of which each has ``high`` by ``wide``."""
+    """Computes ``rows`` by ``columns`` elements; each of ``threads`` threads has ``high`` by ``wide`` of them."""
     vector = type(b[0])
     if whole:
         left = amp.tile_static(2 * depth * rows // 4, vector)
@@ -184,7 +186,7 @@ def block_product(
     part_a = warp // (columns // wide * lanes // 32) * (lanes * high // 4) + t % 32 // (32 // lanes)
     part_b = warp % (columns // wide * lanes // 32) * (32 // lanes * wide // 4) + t % (32 // lanes)
     row, quad, across = t // (depth // 4), t % (depth // 4), t % (columns // 4)
-    # Behind the last row or column elements are loaded that nobody stores.
+    # After the last row or column, elements are loaded that are never stored.
     base_a, base_b = t_idx.tile[0] * step_a + quad, t_idx.tile[0] * step_b + min(side + across, quads - 1)
     begin(
         sums, at_a, at_b, along, base_a, base_b, top, row, m, depth_a, quads, t // (columns // 4),
@@ -223,7 +225,7 @@ def store_block(
     out: Any, sums: Any, alpha: Any, beta: Any, batch: Any, top: Any, side: Any, m: Any, quads: Any, at_a: Any,
     at_b: Any, *, lanes: amp.constant,
 ) -> Any:  # fmt: skip
-    """Stores the elements of a thread that the result has."""
+    """Stores the elements of a thread that are inside of the result."""
     for i in amp.static_range(sums.extent[0]):
         row = top + (at_a + i // 4 * lanes) * 4 + i % 4
         for j in amp.static_range(sums.extent[1]):
@@ -248,7 +250,7 @@ def add_slices(t_idx: Any, fours: Any, sums: Any, t: Any, *, slices: amp.constan
 
 
 def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, Any]:
-    """The largest block of which there are enough for all units of the device."""
+    """The largest block of which a product has enough for all units of the device."""
     limits = view.accelerator.limits
     units = limits.compute_units or 64
     batch, rows, columns = map(int, c.extent)
@@ -272,9 +274,9 @@ def is_possible(block: Block, limits: Any) -> bool:
 def product(
     view: Any, a: Any, b: Any, c: Any, steps: Any, numbers: Any, ks: Any, adds: Any, *, block: tuple[int, ...]
 ) -> None:
-    """One launch: ``c = numbers[0] * a @ b + numbers[1] * c`` over the quads ``ks[0]`` to ``ks[1]`` of A's rows.
+    """``c = numbers[0] * a @ b + numbers[1] * c`` over the quads ``ks[0]`` to ``ks[1]`` of A's rows, in one launch.
 
-    ``a`` and ``b`` have one index, as :class:`Packed`; ``steps``: quads of a row and of a matrix of A, and of B.
+    ``a`` and ``b`` have one index, as :class:`Packed`. ``steps``: the quads of a row and of a matrix, of A and of B.
     """
     made = Block(*block)
     out = target(c, adds)
@@ -296,6 +298,6 @@ def takes(a: Packed, b: Packed) -> bool:
 
 
 def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
-    """One launch: the product over the quads ``ks`` of A's rows; ``c`` takes its elements."""
+    """Computes the product over the quads ``ks`` of A's rows in one launch, and stores it in ``c``."""
     steps = (a.quads, a.step, b.quads, b.step)
     product(view, a.values, b.values, c, steps, tuple(factors), (ks.start, ks.stop), adds)

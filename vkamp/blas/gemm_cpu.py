@@ -1,7 +1,7 @@
-"""Matrix products on CPU drivers and the reference accelerator: neither barriers nor ``tile_static`` memory.
+"""Matrix products on CPU drivers and the reference accelerator, without barriers and ``tile_static`` memory.
 
-There, each lane of a subgroup that loads an element costs as much as ten multiplications, so the lanes of a subgroup
-load different rows of A, and pass them on: lane i multiplies the row of lane ``i ^ r`` in step r.
+There, each lane of a subgroup that loads an element costs as much as ten multiplications. So the lanes of a subgroup
+load different rows of A, and pass them on: lane ``i`` multiplies the row of lane ``i ^ r`` in step ``r``.
 """
 
 # Kernels have untyped parameters.
@@ -20,7 +20,7 @@ from vkamp.tuning import autotune
 
 #: lavapipe ends an invocation's loops after 65,535 iterations.
 LONGEST = 49_152
-#: Elements of each thread of the plain form: rows, and columns.
+#: The rows and columns of each thread in the plain form.
 _ROWS, _COLUMNS = 4, 4
 
 
@@ -29,7 +29,7 @@ def rotated(
     t_idx, a, b, out, m, quads, first, end, depth, step_a, step_b, alpha, beta,
     *, lanes: amp.constant, chunks: amp.constant,
 ):  # fmt: skip
-    """``lanes * chunks`` rows of four columns for each thread, of vectors of four; a tile's rows are subgroups."""
+    """``lanes * chunks`` rows of four columns for each thread, in vectors of four. The rows of a tile are subgroups."""
     vector = type(b[0])
     lane = amp.subgroup.lane()
     batch = t_idx.global_[0]
@@ -41,7 +41,7 @@ def rotated(
     for i in amp.static_range(lanes * chunks):
         sums[i] = vector(0)
     for q in amp.static_range(chunks):
-        # Rows behind the last one are computed, and not stored.
+        # Rows after the last one are computed, but not stored.
         at_a[q] = batch * step_a + min(top + q * lanes + lane, m - 1) * depth
     at_b = batch * step_b + 4 * first * quads + min(column, quads - 1)
     for k in range(first, end):
@@ -70,7 +70,7 @@ def rotated(
 
 @amp.kernel
 def plain(idx, a, b, out, m, quads, first, end, depth, step_a, step_b, alpha, beta):
-    """Four rows of four columns for each thread, of elements of any type."""
+    """Four rows of four columns for each thread, with elements of any type."""
     kind = type(b.value(0))
     batch = idx[0]
     column = idx[2]
@@ -112,9 +112,9 @@ def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, int]:
 def product(
     view: Any, a: Any, b: Any, c: Any, steps: Any, numbers: Any, ks: Any, adds: Any, *, chunks: int, high: int
 ) -> None:
-    """One launch by :func:`rotated`, as :func:`vkamp.blas.gemm_blocks.product`.
+    """The product by :func:`rotated` in one launch, as :func:`vkamp.blas.gemm_blocks.product`.
 
-    ``chunks``: the rows of a thread, in subgroups; ``high``: the subgroups of a tile.
+    ``chunks``: the rows of a thread, in multiples of a subgroup. ``high``: the subgroups of a tile.
     """
     lanes = lanes_of(view) or 4
     batch, rows = int(c.extent[0]), int(c.extent[1])
@@ -127,7 +127,7 @@ def product(
 
 
 def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
-    """One launch: the product over the quads ``ks`` of A's rows; ``c`` takes its elements."""
+    """Computes the product over the quads ``ks`` of A's rows in one launch, and stores it in ``c``."""
     if lanes_of(view) is not None and lazy.quads_of(a.values) is not None and lazy.quads_of(b.values) is not None:
         product(
             view, a.values, b.values, c, (a.quads, a.step, b.quads, b.step), tuple(factors), (ks.start, ks.stop), adds
@@ -141,7 +141,7 @@ def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: boo
 
 
 def lanes_of(view: amp.accelerator_view) -> int | None:
-    """The lanes of a subgroup, if they can pass on what they have, and are few."""
+    """The number of lanes in a subgroup, if it is small and they can exchange values."""
     limits = view.accelerator.limits
     if limits is None or "shuffle" not in limits.subgroup_operations:
         return None

@@ -1,8 +1,9 @@
 """Products of large matrices of 16 and 8 bits by the cooperative matrices of a device.
 
-A tile of four subgroups computes 128 x 128 elements, each subgroup 4 x 4 matrices.  Blocks of the operands are copied
-to ``tile_static`` memory in words of 16 bytes; the next blocks are loaded before the products of these.  Rows there are
-one word longer than the block, so that lanes read different banks.  docs/matrices.md has the variants that were tried.
+A tile of four subgroups computes 128 x 128 elements, each subgroup 4 x 4 matrices. Blocks of the operands are copied to
+``tile_static`` memory in words of 16 bytes; the next blocks are loaded before the current ones are multiplied. Rows
+there are one word longer than the block, so that lanes read different banks. docs/matrices.md lists the variants that
+were tried.
 """
 
 # Kernels have untyped parameters.
@@ -21,9 +22,9 @@ from vkamp.blas._operands import Matrix, in_a_row
 
 #: Threads, rows and columns of a tile.
 _TILE = 128
-#: Bytes of the words that are copied, and the words of a block's rows.
+#: The bytes of a word that is copied, and the words of a block's row.
 _WORD, _WIDE = 16, 8
-#: Products with fewer multiplications are left to the other kernels.
+#: Products with fewer multiplications use the other kernels.
 _LEAST = 512**3
 #: The inner dimension of the device's product, and the type of its accumulator, by the type of the operands.
 _PRODUCTS = {"float16": (16, "float32"), "int8": (32, "int32"), "uint8": (32, "uint32")}
@@ -39,7 +40,7 @@ def copied(t_idx, block, words, *, width: amp.constant, count: amp.constant):
 
 @amp.func
 def loaded(t_idx, words, memory, row, column, length, *, width: amp.constant, count: amp.constant):
-    """Loads every 128th word of a block that begins at a row and a word of it; rows have ``length`` words."""
+    """Loads every 128th word of a block that begins at a given row and word; rows have ``length`` words."""
     for q in amp.static_range(count):
         e = t_idx.local[1] + 128 * q
         words[q] = memory[(row + e // width) * length + column + e % width]
@@ -67,7 +68,7 @@ def multiplied(sums, xs, a_block, b_block, row, column, *, kind: amp.constant, i
 @amp.kernel(subgroup=32)
 def products(t_idx, a, b, c, a_length, b_length, steps, *, kind: amp.constant, accumulator: amp.constant,
              inner: amp.constant, turned: amp.constant, wide: amp.constant):  # fmt: skip
-    """``c = a @ b``; ``a`` and ``b`` in words of 16 bytes, ``b`` transposed if ``turned``.
+    """``c = a @ b``; ``a`` and ``b`` are in words of 16 bytes, and ``b`` is transposed if ``turned``.
 
     ``wide``: the words of a block's rows, along which the products are summed.
     """
@@ -107,7 +108,7 @@ def products(t_idx, a, b, c, a_length, b_length, steps, *, kind: amp.constant, a
 
 @amp.kernel
 def pad(idx, source, out, rows, columns):
-    """An element of a matrix; zeros behind its rows and columns."""
+    """An element of a matrix; zeros after the end of its rows and columns."""
     if idx[0] >= rows or idx[1] >= columns:
         out[idx] = 0
     else:
@@ -121,7 +122,7 @@ def cut(idx, source, out):
 
 
 def takes(view: amp.accelerator_view, a: Matrix, b: Matrix, dtype: np.dtype[Any]) -> bool:
-    """Whether a product with a result of ``dtype`` is large, of one matrix each, and the device has it."""
+    """Whether the device has the product of this type, and it is large and one of single matrices."""
     kind = a.values.dtype
     found = _PRODUCTS.get(kind.name)
     limits = view.accelerator.limits
@@ -138,13 +139,13 @@ def takes(view: amp.accelerator_view, a: Matrix, b: Matrix, dtype: np.dtype[Any]
 
 
 def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, wide: int = _WIDE) -> None:
-    """``c = a @ b``; ``c`` has rank 3.  ``wide``: as the kernel has it."""
+    """``c = a @ b``; ``c`` has rank 3. ``wide``: the kernel's argument."""
     kind = a.values.dtype
     inner, accumulator = _PRODUCTS[kind.name]
     if a.turned:
         a = Matrix(_transposed(view, a.values))
     if kind.itemsize == 1 and not b.turned:
-        # On an H200 the product takes 1.8 times as long if the device has to collect bytes of a column from rows.
+        # On an H200, the product takes 1.8 times as long if the device must collect bytes of a column from rows.
         b = Matrix(_transposed(view, b.values), turned=True)
     depth = wide * _WORD // kind.itemsize
     rows, columns, length = _up(a.rows, _TILE), _up(b.columns, _TILE), _up(a.columns, depth)
@@ -172,7 +173,9 @@ def _transposed(view: amp.accelerator_view, values: Any) -> Any:
 
 
 def _words(view: amp.accelerator_view, values: Any, rows: int, columns: int) -> Any:
-    """A matrix with so many rows and columns in words of 16 bytes; a copy with zeros unless it is stored so."""
+    """A matrix with at least these numbers of rows and columns, in words of 16 bytes; a copy with zeros unless it
+    has this form.
+    """
     row = in_a_row(values) if tuple(values.extent) == (1, rows, columns) else None
     if row is not None:
         with suppress(amp.AmpError):  # It begins within a word.

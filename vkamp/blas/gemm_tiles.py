@@ -1,8 +1,8 @@
 """Matrix products on GPUs: blocks of A and B in ``tile_static`` memory, blocks of the result in registers.
 
 The method is that of V. Volkov and J. Demmel, *Benchmarking GPUs to Tune Dense Linear Algebra* (2008), and of S. Gray's
-maxas: each tile of 256 threads computes a square block of the result, each thread a part of it in registers, while the
-next blocks of A and B are on their way.
+maxas. Each tile of 256 threads computes a square block of the result, and each thread a part of it in registers, while
+the next blocks of A and B are being loaded.
 """
 
 # Kernels have untyped parameters.
@@ -17,7 +17,7 @@ from vkamp.algorithms import lazy
 from vkamp.blas._operands import Factors, Packed
 from vkamp.blas._target import target
 
-#: Steps of the sum in one block, and threads of a tile along each side.
+#: The steps of the sum in one block, and the threads of a tile along each side.
 DEPTH, SIDE = 16, 16
 
 
@@ -25,7 +25,7 @@ DEPTH, SIDE = 16, 16
 def fetch(
     a: Any, b: Any, next_a: Any, next_b: Any, at_a: Any, at_b: Any, k: Any, quad: Any, along: Any, end: Any, quads: Any
 ) -> Any:
-    """Loads the elements of A and B that a thread contributes to the block at ``k``; zeros behind the last step."""
+    """Loads the elements of A and B that a thread contributes to the block at ``k``; zeros after the last step."""
     groups = next_a.extent[0]
     for q in amp.static_range(groups):
         deep = 4 * k + along + 16 // groups * q
@@ -60,7 +60,7 @@ def block_product(
     top, side = t_idx.tile[1] * (SIDE * part), t_idx.tile[2] * (SIDE * part // 4)
     row, quad = t // 4, t % 4
     along, across = t // (SIDE * part // 4), t % (SIDE * part // 4)
-    # Behind the last row or column elements are loaded that nobody stores.
+    # After the last row or column, elements are loaded that are never stored.
     at_b = t_idx.tile[0] * step_b + min(side + across, quads - 1)
     for q in amp.static_range(part // 4):
         at_a[q] = t_idx.tile[0] * step_a + min(top + row + 64 * q, m - 1) * depth
@@ -99,7 +99,7 @@ def block_product(
 
 
 def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
-    """One launch: the product over the quads ``ks`` of A's rows; ``c`` takes its elements."""
+    """Computes the product over the quads ``ks`` of A's rows in one launch, and stores it in ``c``."""
     batch, rows = int(c.extent[0]), int(c.extent[1])
     part = 8 if a.values.dtype.itemsize == 4 and rows > 64 and b.quads > 16 else 4
     side = SIDE * part

@@ -1,4 +1,4 @@
-"""Level 1: vectors.  Strided views take the place of BLAS' increments."""
+"""Level 1: vectors. Strided views replace BLAS' increments."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -87,7 +87,7 @@ class _Scaled(lazy.Lazy):
 
 @amp.func
 def _scaled_root(total: Any, scale: Any) -> Any:
-    # 0, and infinity, whose quotients are NaN.
+    # 0 and infinity, for which the quotients are NaN.
     return scale if scale * 0.5 == scale else scale * amp.precise_math.sqrt(total)
 
 
@@ -155,7 +155,7 @@ def rotm(x: Any, y: Any, param: Any, *, accelerator_view: _View = None) -> Any:
 
 
 def _pair(x: Any, y: Any, accelerator_view: _View) -> tuple[Any, Any, amp.accelerator_view]:
-    """Two vectors that are written, and where."""
+    """Two vectors that are written, and the accelerator_view to run on."""
     first, second = target(x), target(y)
     vector(second, "y", vector(first, "x").extent[0])
     agree(first, second)
@@ -188,16 +188,15 @@ def dot(x: Any, y: Any, *, conjugate: bool = False, accelerator_view: _View = No
 
 @routine
 def asum(x: Any, *, accelerator_view: _View = None) -> Any:
-    """The sum of the absolute values, of complex numbers of those of both parts, as a ``device_scalar``
-    (BLAS: ``sasum``)."""
+    """The sum of the absolute values as a ``device_scalar``; for complex numbers, of both parts (BLAS: ``sasum``)."""
     return alg.reduce(_sizes(vector(x, "x")), functional.plus, accelerator_view=where(accelerator_view, vector(x, "x")))
 
 
 @routine
 def amax(x: Any, *, accelerator_view: _View = None) -> Any:
-    """The position of the first element with the largest absolute value, as a ``device_scalar`` of int32, from 0.
+    """The position of the first element with the largest absolute value, as a ``device_scalar`` of int32, from 0 on.
 
-    Of complex numbers the sum of the parts' absolute values counts (BLAS: ``isamax``, which counts from 1).
+    For complex numbers, the sum of the parts' absolute values counts (BLAS: ``isamax``, which counts from 1 on).
     """
     return alg.argmax(_sizes(vector(x, "x")), accelerator_view=where(accelerator_view, vector(x, "x")))
 
@@ -226,7 +225,7 @@ def nrm2(x: Any, *, accelerator_view: _View = None) -> Any:
 def rotg(a: float, b: float) -> tuple[float, float, float, float]:
     """The plane rotation that turns ``(a, b)`` to ``(r, 0)``, on the host: ``(r, z, c, s)`` (BLAS: ``srotg``).
 
-    ``z`` is ``s`` where abs(a) > abs(b), else 1 / c, or 1 where c is 0.
+    ``z`` is ``s`` if abs(a) > abs(b), else 1 / c, or 1 if c is 0.
     """
     if a == 0 and b == 0:
         return 0.0, 0.0, 1.0, 0.0

@@ -30,8 +30,8 @@ def gemv(
 ) -> Any:  # fmt: skip
     """``y = alpha * op(a) @ x + beta * y``; returns ``y`` (BLAS: ``sgemv``).
 
-    ``op`` by "N": the matrix, "T": its transpose, "C": with conjugate elements, too.  With ``beta`` 0, ``y`` is not
-    read; with ``alpha`` 0, neither are ``a`` and ``x``.
+    ``op`` is the matrix for "N", its transpose for "T", and its conjugate transpose for "C". With ``beta`` 0, ``y`` is
+    not read; with ``alpha`` 0, neither are ``a`` and ``x``.
     """
     given, out = matrix(a, "a", order, transa), target(y)
     first = vector(x, "x", given.columns)
@@ -69,7 +69,7 @@ def hemv(
     alpha: Any, a: Any, x: Any, beta: Any, y: Any,
     *, uplo: str = "U", order: str = "C", accelerator_view: _View = None,
 ) -> Any:  # fmt: skip
-    """``symv`` with a Hermitian matrix (BLAS: ``chemv``); the imaginary parts of its diagonal are taken as 0."""
+    """``symv`` with a Hermitian matrix (BLAS: ``chemv``). The imaginary parts of its diagonal are ignored."""
     return _symmetric(alpha, a, x, beta, y, uplo, order, accelerator_view, True)
 
 
@@ -157,7 +157,7 @@ def trmv(
 ) -> Any:  # fmt: skip
     """``x = op(a) @ x`` with a triangular ``a``; returns ``x`` (BLAS: ``strmv``).
 
-    ``diag="U"``: the diagonal is taken as 1, and not read.
+    ``diag="U"``: the elements on the diagonal count as 1, and are not read.
     """
     return _triangular(_triangles.multiply_by, a, x, uplo, transa, diag, order, accelerator_view)
 
@@ -169,6 +169,6 @@ def trsv(
 ) -> Any:  # fmt: skip
     """Solves ``op(a) @ y = x`` in ``x``, with a triangular ``a``; returns ``x`` (BLAS: ``strsv``).
 
-    A zero on the diagonal divides: the results are infinite or NaN.
+    A zero on the diagonal gives infinite or NaN elements.
     """
     return _triangular(_triangles.solve, a, x, uplo, transa, diag, order, accelerator_view)

@@ -20,7 +20,7 @@ def _shape(a: Matrix, rows: int, columns: int, name: str) -> None:
 
 
 def _of(given: Any, made: Matrix) -> Any:
-    """What a routine returns: the container that it was given, or a view of the numpy array."""
+    """The result of a routine: the container that it received, or a view of the numpy array."""
     return (
         given
         if isinstance(given, (amp.array, amp.array_view))
@@ -35,8 +35,8 @@ def gemm(
 ) -> Any:  # fmt: skip
     """``c = alpha * op(a) @ op(b) + beta * c``; returns ``c`` (BLAS: ``sgemm``).
 
-    ``op`` by "N": the matrix, "T": its transpose, "C": with conjugate elements, too.  With ``beta`` 0, ``c`` is not
-    read; with ``alpha`` 0, neither are ``a`` and ``b``.
+    ``op`` is the matrix for "N", its transpose for "T", and its conjugate transpose for "C". With ``beta`` 0, ``c`` is
+    not read; with ``alpha`` 0, neither are ``a`` and ``b``.
     """
     left, right = matrix(a, "a", order, transa), matrix(b, "b", order, transb)
     out = matrix(c, "c", order, writes=True)
@@ -88,7 +88,7 @@ def hemm(
     alpha: Any, a: Any, b: Any, beta: Any, c: Any,
     *, side: str = "L", uplo: str = "U", order: str = "C", accelerator_view: _View = None,
 ) -> Any:  # fmt: skip
-    """``symm`` with a Hermitian matrix (BLAS: ``chemm``); the imaginary parts of its diagonal are taken as 0."""
+    """``symm`` with a Hermitian matrix (BLAS: ``chemm``). The imaginary parts of its diagonal are ignored."""
     return _symmetric(side, uplo, alpha, a, b, beta, c, order, accelerator_view, True)
 
 
@@ -190,7 +190,7 @@ def trmm(
 ) -> Any:  # fmt: skip
     """``b = alpha * op(a) @ b`` with a triangular ``a``; returns ``b`` (BLAS: ``strmm``).
 
-    ``side="R"``: ``b @ op(a)``.  ``diag="U"``: the diagonal is taken as 1, and not read.
+    ``side="R"``: ``b @ op(a)``. ``diag="U"``: the elements on the diagonal count as 1, and are not read.
     """
     return _triangular(_triangles.multiply_by, alpha, a, b, side, uplo, transa, diag, order, accelerator_view)
 
@@ -203,6 +203,6 @@ def trsm(
 ) -> Any:  # fmt: skip
     """Solves ``op(a) @ x = alpha * b`` in ``b``, with a triangular ``a``; returns ``b`` (BLAS: ``strsm``).
 
-    ``side="R"``: ``x @ op(a) = alpha * b``.  A zero on the diagonal divides: the results are infinite or NaN.
+    ``side="R"``: ``x @ op(a) = alpha * b``. A zero on the diagonal gives infinite or NaN elements.
     """
     return _triangular(_triangles.solve, alpha, a, b, side, uplo, transa, diag, order, accelerator_view)

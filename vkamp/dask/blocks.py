@@ -1,7 +1,7 @@
-"""Chunks of Dask arrays on devices: what functions of this package compute stays there for the next one.
+"""Chunks of Dask arrays on devices: the results of this package's functions stay on the device for the next function.
 
-A :class:`Block` behaves as the numpy array of its elements.  Slices, concatenation, sums of blocks and products of
-matrices are computed on the device; what else Dask or numpy asks of it is computed by numpy, on a copy in host memory.
+A :class:`Block` behaves like the numpy array of its elements. Slices, concatenation, sums of blocks and products of
+matrices are computed on the device. For everything else, numpy computes on a copy in host memory.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from vkamp.dask import containers
 
 
 def chunk_of(container: amp.array) -> Any:
-    """An array on this worker's device as a chunk: a block, or a numpy array if the device has no arithmetic of the
-    elements' type."""
+    """An array on this worker's device as a chunk.
+
+    It is a block, or a numpy array if the device has no arithmetic of the elements' type.
+    """
     return np.asarray(container) if lacks(container.dtype) else Block(container)
 
 
@@ -41,22 +43,22 @@ class Block:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As numpy's."""
+        """The shape, as in numpy."""
         return tuple(self.container.extent)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As numpy's."""
+        """The dtype, as in numpy."""
         return self.container.dtype
 
     @property
     def ndim(self) -> int:
-        """As numpy's."""
+        """The number of dimensions, as in numpy."""
         return self.container.rank
 
     @property
     def size(self) -> int:
-        """As numpy's."""
+        """The number of elements, as in numpy."""
         return int(self.container.extent.size())
 
     @property
@@ -97,7 +99,7 @@ class Block:
         return Block(alg.copy(source)).reshape(shape)
 
     def reshape(self, *shape: Any) -> Any:
-        """The same elements in another shape, as numpy's."""
+        """The same elements in another shape, as in numpy."""
         wanted = np.broadcast_to(np.int8(0), self.shape).reshape(*shape).shape
         if wanted == self.shape:
             return self
@@ -106,26 +108,26 @@ class Block:
         return chunk_of(alg.copy(self.container.reshape(wanted)))
 
     def squeeze(self, axis: Any = None) -> Any:
-        """As numpy's."""
+        """Without the dimensions of one element, as in numpy."""
         return self.reshape(np.broadcast_to(np.int8(0), self.shape).squeeze(axis).shape)
 
     def transpose(self, *axes: Any) -> Any:
-        """As numpy's."""
+        """With the dimensions in another order, as in numpy."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], (int, np.integer)) else axes or None
         order = tuple(range(self.ndim))[::-1] if order is None else tuple(int(k) % self.ndim for k in order)
         return chunk_of(alg.permute_dims(self.container, order))
 
     @property
     def T(self) -> Any:  # noqa: N802 - numpy's name
-        """As numpy's."""
+        """The transpose, as in numpy."""
         return self.transpose()
 
     def astype(self, dtype: Any, **options: Any) -> Any:
-        """As numpy's."""
+        """The elements in another type, as in numpy."""
         return self if np.dtype(dtype) == self.dtype else np.asarray(self).astype(dtype, **options)
 
     def copy(self, order: str = "C") -> Block:
-        """Itself: blocks do not change."""
+        """The block itself: blocks do not change."""
         return self
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -173,7 +175,7 @@ for _name, _ufunc in {"neg": "negative", "pos": "positive", "abs": "absolute", "
 
 
 def on_host(value: Any) -> Any:
-    """A block as a numpy array, also in tuples and lists; anything else as it is."""
+    """A block as a numpy array, also in tuples and lists; other values unchanged."""
     if isinstance(value, Block):
         return np.asarray(value)
     if isinstance(value, (tuple, list)):
@@ -182,7 +184,7 @@ def on_host(value: Any) -> Any:
 
 
 def on_device(chunk: Any) -> amp.array:
-    """The elements of a chunk, a block or what numpy takes, as an array on this worker's accelerator."""
+    """The elements of a chunk (a block, or an input of numpy) as an array on this worker's accelerator."""
     if isinstance(chunk, Block):
         return chunk.container
     if isinstance(chunk, amp.array):
@@ -196,7 +198,7 @@ def on_device(chunk: Any) -> amp.array:
 
 
 def input_of(chunk: Any) -> amp.array_view:
-    """A chunk as a kernel reads it: a numpy array is not copied where the accelerator works in host memory."""
+    """A chunk in the form that a kernel reads: a numpy array is not copied if the accelerator works in host memory."""
     if isinstance(chunk, Block):
         return amp.array_view(chunk.container, readonly=True)
     if isinstance(chunk, (amp.array, amp.array_view)):
@@ -241,7 +243,7 @@ def _within(part: slice, n: int) -> slice:
 
 
 def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
-    """Blocks after each other along an axis, on the device; chunks without elements are left out."""
+    """Joins blocks along an axis, on the device; chunks without elements are left out."""
     kinds = {np.dtype(each.dtype) for each in arrays}
     filled = [each for each in arrays if each.size]
     if len(kinds) > 1 or not filled or axis is None or lacks(filled[0].dtype):
@@ -252,7 +254,7 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
 
 
 def _fit(inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Whether inputs are blocks of one type, which is that of the result."""
+    """Whether all inputs are blocks of one type, which is also the type of the result."""
     if not all(isinstance(each, Block) for each in inputs):
         return False
     kinds = {each.dtype for each in inputs}

@@ -14,7 +14,7 @@ _PRELOAD = "vkamp.dask"
 
 
 def _accelerators(names: Iterable[str] | None) -> list[amp.accelerator]:
-    """The named accelerators; without names the machine's devices, and its CPU drivers if it has none."""
+    """The named accelerators; without names, the machine's devices, or its CPU drivers if it has no device."""
     if names is not None:
         if isinstance(names, str):
             raise TypeError(f"accelerators is a list of names, not the name {names!r}")

@@ -1,7 +1,7 @@
-"""Containers on their way to other workers, to the client, and to host memory: a header, and the elements' bytes.
+"""How containers travel to other workers, to the client, and to host memory: as a header and the elements' bytes.
 
-An ``array`` is copied from its device once, and once to the default accelerator of the process that it comes to.  An
-``array_view`` becomes a view of the memory that its elements come in.
+An ``array`` is copied once from its device, and once to the default accelerator of the receiving process. An
+``array_view`` becomes a view of the memory that its elements arrive in.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Header = dict[str, Any]
 
 
 def header_of(container: amp.array | amp.array_view) -> Header:
-    """What a container is, without its elements."""
+    """The description of a container, without its elements."""
     return {
         "dtype": pickle.dumps(container.dtype),
         "shape": list(container.extent),
@@ -30,13 +30,13 @@ def header_of(container: amp.array | amp.array_view) -> Header:
 
 
 def serialize(container: amp.array | amp.array_view) -> tuple[Header, list[NDArray[np.uint8]]]:
-    """A header and one frame; of a view of the host's memory without gaps the frame is that memory."""
+    """A header and one frame. For a view of host memory without gaps, the frame is that memory."""
     values = np.ascontiguousarray(np.asarray(container, dtype=container.dtype))
     return header_of(container), [values.reshape(-1).view(np.uint8)]
 
 
 def deserialize(header: Header, frames: list[Any]) -> amp.array | amp.array_view:
-    """The container, of the frame's elements."""
+    """The container with the frame's elements."""
     values = values_of(header, frames)
     if header["array"]:
         view = amp.accelerator("cpu").default_view if header["stores"] else amp.accelerator().default_view
@@ -55,12 +55,12 @@ def values_of(header: Header, frames: list[Any]) -> NDArray[Any]:
 
 
 def reduce(container: Any) -> tuple[Any, ...]:
-    """As pickle's reducers; the elements are a buffer of their own (protocol 5)."""
+    """The form for pickle's reducers; the elements are a buffer of their own (protocol 5)."""
     return deserialize, serialize(container)
 
 
 def size_of(container: amp.array | amp.array_view) -> int:
-    """The bytes of the elements, for Dask's decisions."""
+    """The number of bytes of the elements, for Dask's decisions."""
     return int(container.extent.size()) * container.dtype.itemsize
 
 
@@ -71,7 +71,7 @@ def token_of(container: amp.array | amp.array_view) -> tuple[Any, ...]:
 
 
 def device_bytes(value: Any) -> int:
-    """The device memory that a task's result holds: that of arrays, also in tuples, lists and dicts."""
+    """The device memory that a task's result holds: the arrays in it, also in tuples, lists and dicts."""
     if isinstance(value, (tuple, list, set, frozenset)):
         return sum(map(device_bytes, value))
     if isinstance(value, dict):

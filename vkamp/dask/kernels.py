@@ -1,9 +1,9 @@
-"""Kernels on their way to workers.
+"""How kernels travel to workers.
 
-A kernel of a module that workers can import travels by its name.  One of ``__main__``, of a notebook cell or of a
-function travels by value, as cloudpickle sends functions: its code, the values of the globals that it uses, and what it
-captures; with the text of its file, which the compiler reads.  A worker makes one kernel of equal bytes, so that it
-compiles it once, and keeps what it compiled on disk under the text's hash.
+A kernel of a module that workers can import travels by its name. A kernel of ``__main__``, of a notebook cell or of a
+function travels by value, as cloudpickle sends functions: its code, the values of the globals that it uses, and its
+captures, with the text of its file, which the compiler reads. A worker makes one kernel from equal bytes, so that it
+compiles it once. It stores compiled kernels on disk under the text's hash.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from vkamp.front.source import adopt, text_of_file
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 
 _PROTOCOL = 5
-#: Kernels that a process keeps for bytes that come again.
+#: The number of received kernels that a process keeps, for bytes that it receives again.
 _MOST_KERNELS = 256
 _KINDS = (KernelFunction, DeviceFunction)
 
-#: What cloudpickle makes of a function's code.
+#: How cloudpickle represents a function's code.
 _reduce_plain_code: Callable[[CodeType], tuple[Any, ...]] = cloudpickle.CloudPickler.dispatch_table[CodeType]
 
 
 def register() -> None:
-    """Tells cloudpickle how kernels and the code of functions travel."""
+    """Registers with cloudpickle how kernels and the code of functions travel."""
     table = cloudpickle.CloudPickler.dispatch_table
     table[KernelFunction] = table[DeviceFunction] = _reduce
     table[CodeType] = _reduce_code_of_main
@@ -51,7 +51,7 @@ def register() -> None:
 
 
 def _goes_by_name(kernel: Any) -> bool:
-    """Whether another process finds a kernel or device function in its module."""
+    """Whether another process can find a kernel or device function in its module."""
     name = str(kernel.__module__)
     module = sys.modules.get(name)
     by_value = cloudpickle.list_registry_pickle_by_value()
@@ -64,15 +64,15 @@ def _goes_by_name(kernel: Any) -> bool:
 
 
 def _reduce(kernel: Any) -> Any:
-    """As pickle's reducers."""
+    """The form for pickle's reducers."""
     if _goes_by_name(kernel):
         return kernel.__qualname__
     return _load, _sent(kernel)
 
 
-#: Of kernels that came by value: the bytes that they came as.
+#: The bytes of the kernels that were received by value.
 _came_as: weakref.WeakKeyDictionary[Any, tuple[str, bytes]] = weakref.WeakKeyDictionary()
-#: The kernels made of bytes, by their hash.
+#: The kernels made from bytes, by their hash.
 _kernels: OrderedDict[str, Any] = OrderedDict()
 _lock = threading.Lock()
 
@@ -93,7 +93,7 @@ def _sent(kernel: Any) -> tuple[str, bytes, list[Any]]:
 
 
 def _load(digest: str, data: bytes, buffers: list[Any]) -> Any:
-    """The kernel that was sent; the same one for the same bytes, unless it captures containers."""
+    """The kernel that was sent. Equal bytes give the same kernel, unless it captures containers."""
     if buffers:
         return pickle.loads(data, buffers=buffers)
     with _lock:
@@ -138,7 +138,7 @@ def _restore(made: Any, state: tuple[Any, Any, dict[str, Any]]) -> None:
 
 
 def _names_of_annotations(function: Any) -> dict[str, Any]:
-    """The globals that annotations use which are texts: cloudpickle sends only those that the code uses."""
+    """The globals that are used in annotations that are strings: cloudpickle sends only those that the code uses."""
     texts = [each for each in function.__annotations__.values() if isinstance(each, str)]
     words = {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
     return {word: function.__globals__[word] for word in sorted(words) if word in function.__globals__}
@@ -159,7 +159,7 @@ def token_of(kernel: Any) -> tuple[Any, ...]:
 
 
 def _refusal(kernel: Any, error: Exception) -> amp.AmpError:
-    """The error for a kernel that cannot be pickled, which names what it uses."""
+    """The error for a kernel that cannot be pickled; it names what the kernel uses."""
     function = kernel.function
     where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
     for name, value in _used(function):
@@ -194,9 +194,9 @@ def _reduce_code(code: CodeType) -> tuple[Any, ...]:
 
 
 def _reduce_code_of_main(code: CodeType) -> tuple[Any, ...]:
-    """The same for what workers do not have: the program itself, and cells of notebooks.
+    """A function's code with its text, if workers lack it: for the program itself, and for cells of notebooks.
 
-    A function that is sent may define kernels, and hand functions to algorithms.
+    A function that is sent may define kernels, and pass functions to algorithms.
     """
     file = code.co_filename
     main = getattr(sys.modules["__main__"], "__file__", None)
@@ -211,7 +211,7 @@ def _load_code(make: Callable[..., CodeType], arguments: tuple[Any, ...], text: 
 
 @functools.lru_cache(maxsize=1024)
 def _only(code: CodeType, file: str) -> CodeType:
-    """One object for equal code of one file: the compiler knows code by its identity."""
+    """One object for equal code of one file: the compiler identifies code by the object."""
     return code
 
 

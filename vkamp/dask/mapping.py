@@ -18,7 +18,7 @@ from vkamp.tracebacks import entry_point
 
 
 class _Marker:
-    """An argument that has another value for each block."""
+    """A marker for an argument whose value differs between blocks."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -151,7 +151,7 @@ def _argument(value: Any) -> Any:
 
 @entry_point
 class _Launch:
-    """The function of a block: launches a kernel, and returns what it has written."""
+    """The function of a block: launches a kernel, and returns its result."""
 
     def __init__(
         self, kernel: Any, tile: Sequence[int] | int | None, dtype: np.dtype[Any], constants: dict[str, Any]

@@ -18,7 +18,7 @@ from vkamp.tracebacks import entry_point
 
 @entry_point
 class Generator:
-    """Distributions by numpy's names, each as a Dask array: ``default_rng(seed).normal(size=(n, m), chunks=1000)``.
+    """Distributions with numpy's names, each as a Dask array: ``default_rng(seed).normal(size=(n, m), chunks=1000)``.
 
     The numbers depend on the seed, on the draws before, and on the chunks, but not on the devices and workers. Each
     block has a Philox4x32 with a key of its own from numpy's ``SeedSequence``.

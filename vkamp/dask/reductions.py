@@ -20,7 +20,7 @@ from vkamp.tracebacks import entry_point
 
 Axis = int | Sequence[int] | None
 
-#: What each reduction is on a device, and numpy's.
+#: For each reduction, the function for devices, and numpy's.
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "sum": (alg.sum, np.sum),
     "prod": (alg.prod, np.prod),
@@ -32,7 +32,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def _over(function: Callable[..., Any], values: amp.array, axes: Sequence[int]) -> amp.array:
-    """A reduction over several dimensions, which stay with the size 1."""
+    """A reduction over several dimensions, which remain with the size 1."""
     shape = tuple(1 if k in axes else n for k, n in enumerate(values.extent))
     if len(axes) == values.rank:
         row = values.reshape(1, -1)
@@ -45,7 +45,7 @@ def _over(function: Callable[..., Any], values: amp.array, axes: Sequence[int]) 
 
 @entry_point
 def _part(chunk: Any, axis: Any, keepdims: bool, function: Callable[..., Any], host: Any = None) -> Any:
-    """A reduction of one chunk, or of several results, which ``host`` computes if the device cannot."""
+    """A reduction of one chunk, or of several results; ``host`` computes it if the device cannot."""
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     if host is not None and lacks(chunk.dtype):
         return host(np.asarray(chunk), axis=axes, keepdims=keepdims)
@@ -55,7 +55,7 @@ def _part(chunk: Any, axis: Any, keepdims: bool, function: Callable[..., Any], h
 
 @entry_point
 def _last(chunk: Any, axis: Any, keepdims: bool, function: Callable[..., Any], host: Any, dtype: np.dtype[Any]) -> Any:
-    """The same for the final result, in its type: 0-dimensional arrays and bool are numpy's."""
+    """As ``_part``, for the final result in its type: 0-dimensional arrays and bool are numpy's."""
     found = _part(chunk, axis, keepdims, function, host)
     return found if found.dtype == dtype else np.asarray(found).astype(dtype)
 
@@ -81,7 +81,7 @@ def _reduction(name: str, x: Any, axis: Axis, keepdims: bool, dtype: Any, split_
 
 
 def _type_of(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type of a reduction, that of vkamp.algorithms."""
+    """The type of a reduction, as in vkamp.algorithms."""
     if name in ("any", "all"):
         return np.dtype(np.bool_)
     if name == "sum":
@@ -111,7 +111,7 @@ def sum(
 
 @entry_point
 def prod(x: da.Array, axis: Axis = None, *, keepdims: bool = False, split_every: int | None = None) -> da.Array:
-    """The product; of small integers in int32, as :func:`vkamp.algorithms.prod`."""
+    """The product; for small integers in int32, as :func:`vkamp.algorithms.prod`."""
     return _reduction("prod", x, axis, keepdims, None, split_every)
 
 
@@ -182,7 +182,7 @@ def std(
     return da.sqrt(var(x, axis, keepdims=keepdims, ddof=ddof, split_every=split_every))
 
 
-#: Of a part: the number of elements, their mean, and the sum of the squares of their distances from it.
+#: For a part: the number of elements, their mean, and the sum of the squares of their distances from it.
 _Moments = tuple[Any, Any, Any]
 
 
@@ -211,7 +211,7 @@ def _moments(chunk: Any, axis: tuple[int, ...], keepdims: bool) -> _Moments:
         shape = tuple(values.extent)
         count = float(np.prod([shape[k] for k in axis]))
         kept = [k for k in range(len(shape)) if k not in axis]
-        # The reduced dimensions last, as one.
+        # The reduced dimensions become one, which is the last.
         rows = alg.permute_dims(values, (*kept, *axis)) if kept and kept != [*range(len(kept))] else values
         rows = rows.reshape(-1, int(count))
         result = tuple(1 if k in axis else n for k, n in enumerate(shape))
@@ -265,7 +265,7 @@ def device_function(function: Any) -> Any:
 
 @entry_point
 class _With:
-    """A function of vkamp.algorithms with an operator, which kernels can call."""
+    """A function of vkamp.algorithms with an operator that kernels can call."""
 
     def __init__(self, kind: str, op: Any) -> None:
         self.kind = kind

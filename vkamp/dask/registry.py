@@ -1,4 +1,4 @@
-"""What Dask, distributed and cloudpickle know of vkamp's types in this process."""
+"""Registers vkamp's types with Dask, distributed and cloudpickle in this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 
 
 def register() -> None:
-    """Registers the types; once is enough."""
+    """Registers the types; further calls have no effect."""
     kernels.register()
     for container in (amp.array, amp.array_view):
         dask_serialize.register(container, containers.serialize)
@@ -47,7 +47,7 @@ def _serialize_block(block: Block) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _block_of(header: dict[str, Any], frames: list[Any]) -> Any:
-    """A block on this worker's device; a numpy array where no worker of vkamp's is, as on the client."""
+    """A block on this worker's device; a numpy array in a process that is no worker of vkamp, such as the client."""
     values = containers.values_of(header, frames)
     if spilling.buffer() is not None and not lacks(values.dtype):
         return Block(_container_of(header, frames))

@@ -21,10 +21,10 @@ from vkamp.tracebacks import entry_point
 def sort(x: da.Array, axis: int = -1, *, descending: bool = False) -> da.Array:
     """The elements in their order along an axis; NaN counts as larger than all numbers.
 
-    A row (one dimension) is sorted where its blocks are: each is sorted on its worker, and then blocks are merged and
-    split in pairs, by Batcher's network (Knuth, The Art of Computer Programming, 5.2.2M), so that no worker needs more
-    than two blocks. Its blocks are made equally long, with a shorter last one. Along an axis of several dimensions,
-    that axis becomes one block, as for Dask's transforms.
+    A one-dimensional array is sorted where its blocks are. Each block is sorted on its worker; then blocks are merged
+    and split in pairs, by Batcher's network (Knuth, The Art of Computer Programming, 5.2.2M), so that no worker needs
+    more than two blocks. Its blocks are made equally long; the last one may be shorter. In an array of several
+    dimensions, the axis becomes one block, as for Dask's transforms.
     """
     if not isinstance(x, da.Array):
         raise TypeError(f"vkamp.dask.sort takes a Dask array, got {type(x).__name__}: use da.from_array")
@@ -57,7 +57,7 @@ def _sorted_lines(chunk: Any, axis: int, descending: bool) -> Any:
 
 
 def _comparisons(n: int) -> list[list[tuple[int, int]]]:
-    """The comparisons of Batcher's merge exchange for ``n`` places, in rounds of pairs that are independent."""
+    """The comparisons of Batcher's merge exchange for ``n`` positions, in rounds of independent pairs."""
     rounds = []
     p = top = 1 << max(n - 1, 1).bit_length() - 1
     while p > 0:
@@ -83,7 +83,7 @@ def _sorted_row(x: da.Array, descending: bool) -> da.Array:
     x = x.rechunk((size,))
     count = x.numblocks[0]
     name = f"vkamp-sort-{dask.base.tokenize(x, descending)}"
-    # Merging and splitting pairs sorts blocks of one length: the last one is filled up with elements that sort last.
+    # Merging and splitting pairs sorts blocks of equal length: the last one is padded with elements that sort last.
     missing = count * size - n
     graph: dict[Any, Any] = {}
     newest: list[Any] = []
@@ -203,7 +203,7 @@ def _counted(x: da.Array, step: Any, bins: int) -> da.Array:
         new_axis=rank,
         meta=np.empty((0,) * (rank + 1), np.int64),
     )
-    # The counts are in host memory, and few.
+    # The counts are in host memory, and there are few.
     return counts.sum(axis=tuple(np.arange(rank).tolist()))
 
 

@@ -1,4 +1,4 @@
-"""Results of tasks in device memory: the least recently used ones go to host memory when the budget is full."""
+"""Results of tasks in device memory: when the budget is full, the least recently used ones move to host memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 class HostForm:
-    """A task's result in host memory: what Dask would send to another worker."""
+    """A task's result in host memory: the form in which Dask would send it to another worker."""
 
     __slots__ = ("frames", "header")
 
@@ -56,7 +56,7 @@ class DeviceBuffer(MutableMapping[Any, Any]):
         # Tasks spill in other threads than Dask's.
         self.lock = threading.RLock()
         self.device = zict.LRU(budget, {}, on_evict=[self._evicted], weight=lambda _, value: device_bytes(value))
-        #: The results that went to host memory so far, and their bytes on the device.
+        #: The number of results that moved to host memory so far, and their bytes on the device.
         self.spills = 0
         self.spilled_bytes = 0
 
@@ -107,7 +107,7 @@ class DeviceBuffer(MutableMapping[Any, Any]):
 
     @property
     def device_memory(self) -> int:
-        """The bytes of the results on the device."""
+        """The number of bytes of the results on the device."""
         return int(self.device.total_weight)
 
     def spill(self, nbytes: int | None = None) -> int:
@@ -119,7 +119,8 @@ class DeviceBuffer(MutableMapping[Any, Any]):
                 moved += int(self.device.evict()[2])
         return moved
 
-    # What Dask's memory manager asks of a worker's results (distributed.spill.ManualEvictProto), and its reports:
+    # The interface that Dask's memory manager expects of a worker's results (distributed.spill.ManualEvictProto), and
+    # its reports:
 
     @property
     def fast(self) -> bool:
@@ -132,7 +133,7 @@ class DeviceBuffer(MutableMapping[Any, Any]):
 
     @property
     def spilled_total(self) -> Any:
-        """What Dask has written to disk; AttributeError where it does not."""
+        """The number of bytes that Dask has written to disk; AttributeError if it does not write."""
         return self.host.spilled_total  # type: ignore[attr-defined]
 
     @property
@@ -151,7 +152,7 @@ _buffer: DeviceBuffer | None = None
 
 
 def use(buffer: DeviceBuffer | None) -> None:
-    """Makes a buffer the one of this process."""
+    """Makes a buffer that of this process."""
     global _buffer
     _buffer = buffer
 
@@ -162,7 +163,10 @@ def buffer() -> DeviceBuffer | None:
 
 
 def with_room(function: Callable[[], _T]) -> _T:
-    """What ``function`` returns; where the device has no memory for it, once more after all results left the device."""
+    """The result of ``function``.
+
+    If the device has no memory for it, all results leave the device, and the function is called again.
+    """
     try:
         return function()
     except amp.OutOfMemoryError:

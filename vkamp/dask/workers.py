@@ -1,4 +1,4 @@
-"""A Dask worker with an accelerator: its resource, its figures in the dashboard, and its budget of device memory."""
+"""A Dask worker with an accelerator: its resource, its columns in the dashboard, and its budget of device memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from distributed.system import MEMORY_LIMIT
 import vkamp as amp
 from vkamp.dask import spilling
 
-#: The resource of every worker with an accelerator, one of which it has.
+#: The resource of every worker with an accelerator; each has one unit of it.
 RESOURCE = "accelerator"
 #: The setting of Dask's configuration for the budget.
 SETTING = "vkamp.device-memory-limit"
 
-#: Of the memory of a device, the part that tasks' results may use; the rest is for the tasks that run.
+#: The fraction of a device's memory that tasks' results may use; the rest is for running tasks.
 _OF_DEVICE = 0.7
-#: The same of a worker's limit of main memory, for CPU drivers, whose memory that is.
+#: The same fraction of a worker's limit of main memory, for CPU drivers, which use main memory.
 _OF_MAIN_MEMORY = 0.25
 
 
@@ -114,8 +114,11 @@ def spill(nbytes: int | None = None) -> int:
 
 
 def worker_info() -> dict[str, Any]:
-    """What the worker of this process has: its accelerator, and the bytes of results on the device, at most, and moved
-    to host memory so far; ``{}`` outside a worker with an accelerator."""
+    """The accelerator of this process's worker, and the bytes of results on it, their limit, and the bytes moved to
+    host memory so far.
+
+    ``{}`` outside of a worker with an accelerator.
+    """
     found = spilling.buffer()
     if found is None:
         return {}

@@ -1,7 +1,7 @@
 """Fourier transforms on any device, with numpy's names: ``fft.rfft(a, axis=0)``.
 
-Inputs are those of :mod:`vkamp.algorithms`: ``array``, ``array_view``, numpy arrays, and lazy inputs.  Results are
-arrays on the device, and nothing waits for them.  Any length is possible, along any axis.
+Inputs are those of :mod:`vkamp.algorithms`: ``array``, ``array_view``, numpy arrays, and lazy inputs. Results are
+arrays on the device, and no function waits for them. Any length is possible, along any axis.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -27,5 +27,5 @@ _ELSEWHERE = {
     **dict.fromkeys(("dctn", "dct2"), "dct(a, axis=...) for each axis"),
 }
 
-if not _TYPE_CHECKING:  # for type checkers, every name would exist
+if not _TYPE_CHECKING:  # for type checkers alone: they would otherwise accept every name
     __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np.fft)

@@ -1,4 +1,4 @@
-"""What the transforms share: their inputs as complex or real numbers, their scales, their errors."""
+"""Arguments that the transforms share: their inputs as complex or real numbers, their scales, their errors."""
 
 # Device functions have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -33,14 +33,15 @@ def _complex_of_float64(x):
 
 
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type of the parts of a complex number."""
+    """The type of a complex number's real and imaginary parts."""
     return np.dtype(np.float64 if dtype == _COMPLEX128 else np.float32)
 
 
 def complex_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type of the transform of elements of a type.
+    """The complex type of a transform of elements of a type.
 
-    Double precision gives complex128, everything else complex64: integers and float16 as if they were float32.
+    It is complex128 for double precision, and complex64 for everything else: integers and float16 are converted to
+    float32.
     """
     if dtype.kind in "biufc" and dtype.names is None:
         return _COMPLEX128 if dtype in (np.float64, np.complex128) else _COMPLEX64
@@ -50,7 +51,7 @@ def complex_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def input_of(a: Any, *, real: bool = False) -> tuple[lazy.Lazy, np.dtype[Any]]:
-    """An input as a lazy one with complex elements, and their type; ``real``: TypeError if they are complex."""
+    """An input as a lazy one with complex elements, and their type. ``real``: complex elements raise TypeError."""
     if isinstance(a, np.ndarray) and a.dtype in (np.int64, np.uint64):
         # Few devices have 64-bit integers.
         a = a.astype(np.float32)
@@ -65,7 +66,7 @@ def input_of(a: Any, *, real: bool = False) -> tuple[lazy.Lazy, np.dtype[Any]]:
 
 
 def check_precision(view: amp.accelerator_view, dtype: np.dtype[Any]) -> None:
-    """UnsupportedFeatureError if a device can't compute in a type."""
+    """Raises UnsupportedFeatureError if a device cannot compute in a type."""
     if dtype == _COMPLEX128 and not view.accelerator.supports_double_precision:
         raise amp.UnsupportedFeatureError(
             f"a transform in complex128 needs double precision, which {view.accelerator.description} lacks: "
@@ -74,7 +75,7 @@ def check_precision(view: amp.accelerator_view, dtype: np.dtype[Any]) -> None:
 
 
 def axis_of(rank: int, axis: int) -> int:
-    """An axis from 0 on; numpy's AxisError if there is none."""
+    """An axis, counted from 0; numpy's AxisError if there is no such axis."""
     if not -rank <= axis < rank:
         raise getattr(np, "exceptions", np).AxisError(axis, rank)
     return axis % rank
@@ -89,7 +90,9 @@ def length_of(n: Any) -> int:
 
 
 def scale_of(norm: str | None, n: int, *, inverse: bool) -> float:
-    """The factor of a normalization: the inverse transform's, the forward one's, or half of it in each."""
+    """The factor of a normalization, which applies to the inverse transform, to the forward one, or, as a square
+    root, to both.
+    """
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     if norm == "ortho":
@@ -98,14 +101,16 @@ def scale_of(norm: str | None, n: int, *, inverse: bool) -> float:
 
 
 def with_dtype(out: Any, dtype: np.dtype[Any]) -> Any:
-    """A target whose elements have the type of a result; TypeError if not."""
+    """A target whose elements have the type of a result; TypeError if they have another one."""
     if out is not None and out.dtype != dtype:
         raise TypeError(f"out has elements of {out.dtype}, the result has {dtype}")
     return out
 
 
 def transform(function: Any) -> Any:
-    """Decorates a function of the package: repeated calls are remembered, and empty inputs have numpy's answers."""
+    """Decorates a function of the package: repeated calls reuse their launches, and empty inputs have numpy's
+    results.
+    """
     of_numpy: Callable[..., Any] | None = getattr(np.fft, function.__name__, None)
 
     @entry_point

@@ -1,6 +1,7 @@
-"""Transforms along one or more axes: one axis after the other, with arrays of complex numbers in between.
+"""Transforms along one or more axes, one after the other, with arrays of complex numbers in between.
 
-An inverse transform is a forward one of the conjugates: the first step loads them, and the last one stores conjugates.
+An inverse transform is a forward one of the conjugates: the first step loads conjugates, and the last one stores
+conjugates.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from vkamp.fft.ends import Given, Hermitian, Kept, RealParts, Scaled, Whole
 from vkamp.fft.lengths import Lines
 from vkamp.fft.real import Mixed, Pairs, Unpaired, as_pairs, half_factors, run_half
 
-#: Complex numbers; the first half of the transform of real numbers; or real numbers, given the first half of Hermitian
-#: ones.  Halves are along the axis of the first step of ``"half"``, and of the last one of ``"real"``.
+#: The results: complex numbers; the first half of the transform of real numbers; or real numbers, given the first half
+#: of Hermitian ones. Halves are along the axis of the first step of ``"half"``, and of the last one of ``"real"``.
 Kind = Literal["complex", "half", "real"]
 
 
@@ -44,11 +45,11 @@ def transform_axes(
     *,
     inverse: bool,
 ) -> Any:
-    """The transform of an input, times ``scale``; ``steps``: axes and lengths, in order."""
+    """The transform of an input, times ``scale``. ``steps``: the axes and lengths, in order."""
     source, dtype = input_of(a, real=kind == "half")
     shape = tuple(source.extent)
     if kind == "complex":
-        # Lines of one number are their own transforms.
+        # A line of one number is its own transform.
         steps = [step for step in steps if (shape[step[0]], step[1]) != (1, 1)] or steps[:1]
     shapes = _shapes(shape, steps, kind)
     view = place(accelerator_view, source, out)
@@ -99,13 +100,13 @@ def _run_real(
 
 
 def _load(values: lazy.Lazy, dtype: np.dtype[Any], given: int, lines: Lines, sign: Any) -> Given:
-    """An input with ``given`` numbers in each line."""
+    """An input whose lines have ``given`` numbers."""
     kind = Whole if given >= lines.n else Given
     return kind(values, dtype.type, given * lines.inner, sign)
 
 
 def _pairs(a: Any, load: Given, given: int, lines: Lines) -> Any:
-    """An input of real numbers in pairs; where they are neighbours in memory, they are loaded together."""
+    """An input of real numbers in pairs. Pairs of adjacent numbers in memory are loaded together."""
     source = lazy.of(a).row()
     if lines.inner == 1 and given >= lines.n and given % 2 == 0 and isinstance(source, lazy.Elements):
         values = as_pairs(source.values)
@@ -115,7 +116,7 @@ def _pairs(a: Any, load: Given, given: int, lines: Lines) -> Any:
 
 
 def _unpaired(row: Any, lines: Lines, scale: Any) -> Any:
-    """A result of real numbers, stored in pairs where they are neighbours in memory."""
+    """A result of real numbers. Pairs of adjacent numbers in memory are stored together."""
     values = as_pairs(row) if lines.inner == 1 else None
     if values is not None:
         return Scaled(values, lines.n // 2, scale, type(scale)(1))

@@ -1,9 +1,10 @@
 """Transforms of any length as convolutions, for lengths with a prime factor above 13.
 
-L. I. Bluestein, *A Linear Filtering Approach to the Computation of the Discrete Fourier Transform*, 1970: since
-``2 * j * k = j^2 + k^2 - (k - j)^2``, a transform is a product by a chirp, a convolution with its conjugate, and again
-a product.  The convolution is computed by transforms of a length that has small factors.  The products are part of
-what the first and last passes load and store; the filter's spectrum is computed in double precision.
+L. I. Bluestein, *A Linear Filtering Approach to the Computation of the Discrete Fourier Transform*, 1970. Since ``2 * j
+* k = j^2 + k^2 - (k - j)^2``, a transform is a multiplication by a chirp, a convolution with the conjugate chirp, and
+another multiplication. The convolution is computed by transforms of a length that has small factors. The
+multiplications are part of the loads of the first pass and the stores of the last one. The spectrum of the filter is
+computed in double precision.
 """
 
 # Device functions have untyped parameters.
@@ -25,7 +26,7 @@ from vkamp.fft.tiles import run_tiles
 
 
 class Chirped:
-    """Numbers times the chirp, and zeros behind them."""
+    """Loads numbers times the chirp, followed by zeros."""
 
     __slots__ = ("chirp", "kind", "line", "load_one", "width")
 
@@ -41,7 +42,7 @@ class Chirped:
 
 
 class Unchirped:
-    """The first numbers' conjugates times the chirp."""
+    """Stores the conjugates of the first numbers times the chirp."""
 
     __slots__ = ("chirp", "line", "store_one", "width")
 
@@ -56,7 +57,7 @@ class Unchirped:
 
 
 def _chirp(n: int, dtype: Any) -> np.ndarray[Any, Any]:
-    """``exp(-1j * pi * j^2 / n)``, with exact exponents."""
+    """``exp(-1j * pi * j^2 / n)``; the exponents are exact."""
     j = np.arange(n, dtype=np.int64)
     return roots(2 * n, j * j % (2 * n), dtype)
 
@@ -72,7 +73,7 @@ def _spectrum(n: int, length: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
 def run_bluestein(
     view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], *, in_place: bool
 ) -> None:
-    """Transforms each line of ``load`` into ``store``, whatever its length."""
+    """Transforms each line of ``load`` into ``store``, for any length."""
     length = smooth_from(2 * lines.n - 1)
     chirp = table(("chirp", lines.n, dtype), lambda: _chirp(lines.n, dtype))
     spectrum = table(("spectrum", lines.n, dtype), lambda: _spectrum(lines.n, length, dtype))
@@ -86,7 +87,7 @@ def run_bluestein(
 def run_lines(
     view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], *, in_place: bool = False
 ) -> None:
-    """Transforms each line of ``load`` forward into ``store``; ``in_place``: they may have the same memory."""
+    """Transforms each line of ``load`` forward into ``store``. ``in_place``: they may have the same memory."""
     is_tiled = _choose.form_of(view) == "tiles"
     if radices_of(lines.n, primes=is_tiled) is None:
         run = run_bluestein

@@ -1,8 +1,9 @@
 """Discrete Fourier transforms of 2 to 32 numbers in registers: the butterflies of the passes.
 
-Products of radices are those of J. W. Cooley and J. W. Tukey, *An Algorithm for the Machine Calculation of Complex
-Fourier Series*, 1965; odd radices add the numbers ``r`` and ``radix - r`` first, which halves the products.  All
-transform forward, ``exp(-2j * pi * j * k / radix)``; an inverse transform is a forward one of conjugates.
+Radices that are products follow J. W. Cooley and J. W. Tukey, *An Algorithm for the Machine Calculation of Complex
+Fourier Series*, 1965. Odd radices first add the numbers ``r`` and ``radix - r``, which halves the number of
+multiplications. All butterflies transform forward, by ``exp(-2j * pi * j * k / radix)``; an inverse transform is a
+forward one of conjugates.
 """
 
 # Device functions have untyped parameters.
@@ -17,15 +18,15 @@ from typing import Any, NamedTuple
 
 import vkamp as amp
 
-#: The radices of passes, and those that are products of two.
+#: The radices of passes, and the two factors of those that are products.
 RADICES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
 PRODUCTS = {6: (2, 3), 9: (3, 3), 10: (2, 5), 12: (4, 3), 14: (2, 7), 15: (3, 5), 16: (4, 4)} | {
     20: (4, 5), 24: (3, 8), 25: (5, 5), 32: (4, 8),
 }  # fmt: skip
-#: Radices that need more registers than tiles have for each thread.
+#: Radices that need more registers than the threads of tiles have.
 LARGE = (20, 24, 25, 32)
 
-#: Radices with so many operations that only GPUs have them.
+#: Radices with so many operations that only GPUs use them.
 PRIMES = (17, 19, 23, 29, 31)
 
 _HALF = math.sqrt(0.5)
@@ -39,7 +40,7 @@ def _turns(function: Callable[[float], float], radix: int, rows: Sequence[int], 
 
 
 class Tables(NamedTuple):
-    """The constants of a radix: its factors, cosines and sines of turns, and the tables of odd factors."""
+    """The constants of a radix: its twiddle factors, its cosines and sines, and the tables of odd factors."""
 
     factors: tuple[int, ...]
     cosines: _Table
@@ -74,9 +75,9 @@ def times_i(z):
 
 @amp.func
 def unmixed(z, mirrored, w):
-    """The numbers ``k`` and ``n / 2 - k`` of a real transform, given those of the complex one of its pairs.
+    """The numbers ``k`` and ``n / 2 - k`` of a real transform, given those of the complex transform of its pairs.
 
-    ``w``: the factor of ``k``.  The results are twice as large.
+    ``w``: the twiddle factor of ``k``. The results are twice as large as those of the transform.
     """
     other = mirrored.conjugate()
     even, odd = z + other, times_i(other - z) * w
@@ -108,7 +109,7 @@ def _eight(v):
 
 @amp.func
 def _odd(v, *, cosines: amp.constant, sines: amp.constant):
-    """Any odd number of numbers; rows ``k`` of the tables are for the results ``k + 1`` and ``-(k + 1)``."""
+    """A butterfly of any odd radix. The rows ``k`` of the tables are for the results ``k + 1`` and ``-(k + 1)``."""
     half = len(cosines)
     sums = tuple(v[j + 1] + v[2 * half - j] for j in range(half))
     differences = tuple(v[j + 1] - v[2 * half - j] for j in range(half))
@@ -142,7 +143,9 @@ def _turned(z, cosine, sine):
 
 @amp.func
 def _product(v, *, a: amp.constant, b: amp.constant, tables: amp.constant):
-    """A product of two radices: transforms of every ``b``-th number, factors, and transforms across them."""
+    """A product of two radices: transforms of every ``b``-th number, multiplications by twiddle factors, and
+    transforms across the results.
+    """
     first = tuple(
         _plain(tuple(v[j + b * r] for r in range(a)), radix=a, tables=tables.parts[0]) for j in range(b)
     )  # fmt: skip

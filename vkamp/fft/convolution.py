@@ -23,7 +23,7 @@ from vkamp.fft.filtered import run_filtered
 from vkamp.fft.lengths import Lines, smooth_from
 
 Mode = Literal["full", "same", "valid"]
-#: The length of a block, in lengths of the short input, and at least.
+#: The length of a block, as a multiple of the length of the short input, and its smallest length.
 _BLOCK, _SHORTEST = 4, 512
 
 
@@ -38,7 +38,7 @@ def _conjugate(z):
 
 
 def _kept(mode: Mode, n: int, m: int) -> tuple[int, int]:
-    """The first element of a full convolution that a mode keeps, and how many."""
+    """The first element of a full convolution that a mode keeps, and how many elements it keeps."""
     if mode == "full":
         return 0, n + m - 1
     if mode == "same":
@@ -99,9 +99,10 @@ def convolve(
 ) -> Any:
     """The convolution of two inputs of one rank, by transforms (scipy: ``signal.fftconvolve``; numpy: ``convolve``).
 
-    ``mode``: ``"full"``, ``n + m - 1`` elements along each axis; ``"same"``, its middle with the extent of ``a``; or
-    ``"valid"``, the elements without zeros from outside.  float32 of real inputs, complex64 if one is complex, and
-    double precision of double precision.  TypeError for different ranks or precisions.
+    ``mode``: ``"full"``, ``n + m - 1`` elements along each axis; ``"same"``, the middle part of these, with the extent
+    of ``a``; or ``"valid"``, the elements that depend on no padding. The result is float32 for real inputs, complex64
+    if one is complex, and of double precision for inputs of double precision. TypeError for different ranks or
+    precisions.
     """
     return _convolved(*_checked(a, b, mode), mode, out, accelerator_view)
 
@@ -117,7 +118,7 @@ def correlate(
 ) -> Any:
     """The correlation, ``sum of a[k + i] * conj(b[i])`` (scipy: ``signal.correlate``).
 
-    Arguments as in :func:`convolve`.
+    The arguments are those of :func:`convolve`.
     """
     source, other = _checked(a, b, mode)
     for axis in range(other.extent.rank):
@@ -128,7 +129,10 @@ def correlate(
 
 
 class _Blocks:
-    """A long input in blocks, ``step`` apart; the first begins ``before`` elements before it.  Around it are zeros."""
+    """A long input in blocks, which begin ``step`` elements apart.
+
+    The first one begins ``before`` elements before the input. The input is padded with zeros at both ends.
+    """
 
     __slots__ = ("before", "kind", "n", "step", "values")
 
@@ -162,7 +166,10 @@ class _TwoBlocks(_Blocks):
 
 
 class _Joined:
-    """The results from ``first`` on: of each block's convolution, given as conjugates, all but the first elements."""
+    """The results from ``first`` on.
+
+    Of each block's convolution, which is given as conjugates, the first elements are left out.
+    """
 
     __slots__ = ("before", "first", "kept", "out", "step")
 
@@ -184,7 +191,7 @@ class _Joined:
 
 
 class _TwoJoined(_Joined):
-    """The same of two blocks of real numbers in each line."""
+    """As ``_Joined``, for two blocks of real numbers in each line."""
 
     __slots__ = ()
 
@@ -207,9 +214,9 @@ def oaconvolve(
     """The convolution of a long input with a short one, of one dimension each (scipy: ``signal.oaconvolve``).
 
     It is computed in blocks of ``a``, which overlap by the length of ``b`` (T. G. Stockham, *High-Speed Convolution and
-    Correlation*, 1966), so the transforms are short, and need less memory: a block's transform, the product and the
-    transform back are one launch on GPUs where the block fits in a tile.  Arguments as in :func:`convolve`; TypeError
-    for other ranks.
+    Correlation*, 1966). So the transforms are short, and need less memory. On GPUs, one launch computes a block's
+    transform, the product and the inverse transform, if the block fits into a tile. The arguments are those of
+    :func:`convolve`; TypeError for other ranks.
     """
     source, other = _checked(a, b, mode)
     if source.extent.rank != 1:

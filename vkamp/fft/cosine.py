@@ -1,9 +1,9 @@
 """Discrete cosine and sine transforms of types 2 and 3, with scipy's names, arguments and normalizations.
 
-J. Makhoul, *A Fast Cosine Transform in One and Two Dimensions*, 1980: type 2 is a transform of the same length of the
-even elements, followed by the odd ones in reverse order, times factors; type 3 does the same backwards.  A sine
-transform is a cosine transform of elements with alternating signs, in reverse order.  Places, signs and factors are
-part of the first loads and the last stores.
+J. Makhoul, *A Fast Cosine Transform in One and Two Dimensions*, 1980. Type 2 is a Fourier transform of the same length,
+times factors. Its input consists of the even elements, followed by the odd ones in reverse order. Type 3 reverses these
+steps. A sine transform is a cosine transform of elements with alternating signs, in reverse order. The first loads and
+the last stores handle positions, signs and factors.
 """
 
 # Device functions have untyped parameters.
@@ -26,12 +26,12 @@ from vkamp.fft.lengths import Lines, roots, table
 
 @amp.func
 def _folded(k, n):
-    """The element that stands at a place: the even ones first, then the odd ones in reverse order."""
+    """The element at a position: the even elements come first, then the odd ones in reverse order."""
     return 2 * k if 2 * k < n else 2 * n - 1 - 2 * k
 
 
 class _End:
-    """What the ends have in common: another end, and lines of ``n`` elements that are ``inner`` apart."""
+    """What the classes below have in common: another end, and lines of ``n`` elements that are ``inner`` apart."""
 
     __slots__ = ("end", "factors", "inner", "line", "n", "sine")
 
@@ -43,7 +43,7 @@ class _End:
 
 
 class Folded(_End):
-    """Type 2's elements: in another order, for sines with alternating signs."""
+    """Loads type 2's elements in their changed order; those of sine transforms have alternating signs."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Folded(_End):
 
 
 class Turned(_End):
-    """Type 2's results: real parts of numbers times factors, for sines in reverse order."""
+    """Stores type 2's results, the real parts of numbers times factors; those of sine transforms in reverse order."""
 
     __slots__ = ()
 
@@ -69,7 +69,7 @@ class Turned(_End):
 
 
 class Turning(_End):
-    """Type 3's elements times factors, for sines in reverse order."""
+    """Loads type 3's elements times factors; those of sine transforms in reverse order."""
 
     __slots__ = ()
 
@@ -82,7 +82,7 @@ class Turning(_End):
 
 
 class Unfolded(_End):
-    """Type 3's results: in their order, for sines with alternating signs."""
+    """Stores type 3's results in their original order; those of sine transforms have alternating signs."""
 
     __slots__ = ()
 
@@ -152,10 +152,10 @@ def dct(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The discrete cosine transform of type 2 or 3 along an axis (scipy: ``fft.dct``) of real numbers.
+    """The discrete cosine transform of real numbers, of type 2 or 3, along an axis (scipy: ``fft.dct``).
 
-    ``n``, ``norm`` and ``out`` as in :func:`vkamp.fft.fft`; ``"ortho"`` makes the transform orthogonal, ``"forward"``
-    divides by ``2 * n``.  ValueError for other types.
+    ``n``, ``norm`` and ``out`` are those of :func:`vkamp.fft.fft`. ``"ortho"`` makes the transform orthogonal;
+    ``"forward"`` divides by ``2 * n``. ValueError for other types.
     """
     return _run(x, type, n, axis, norm, out, accelerator_view)
 

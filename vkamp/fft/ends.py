@@ -1,8 +1,8 @@
-"""Where the first pass of a transform loads numbers, and where the last one stores them.
+"""The ends of a transform: how its first pass loads numbers, and how its last pass stores them.
 
-Everything that changes numbers or their places happens there, so that it costs no pass of its own: conversions of real
-numbers, zeros behind the end of an input, scales, conjugates, and halves of Hermitian rows.  ``load(o, p)`` and
-``store(o, p, z)`` are for element ``p`` of plane ``o``: of ``outer`` planes of ``n * inner`` elements.
+Everything that changes numbers or their positions happens there, so that it needs no pass of its own: conversions of
+real numbers, padding with zeros, scales, conjugates, and halves of Hermitian rows. ``load(o, p)`` and ``store(o, p,
+z)`` access element ``p`` of plane ``o``; there are ``outer`` planes of ``n * inner`` elements.
 """
 
 # Device functions have untyped parameters.
@@ -18,13 +18,13 @@ from vkamp.fft.lengths import Divisor
 
 
 class Rows:
-    """Lines whose numbers are one after the other."""
+    """Lines whose numbers are adjacent."""
 
     __slots__ = ()
 
     @amp.func
     def number(self, p):
-        """The position in its line of element ``p`` of a plane."""
+        """The position of a plane's element ``p`` in its line."""
         return p
 
 
@@ -38,12 +38,12 @@ class Columns:
 
     @amp.func
     def number(self, p):
-        """The position in its line of element ``p`` of a plane."""
+        """The position of a plane's element ``p`` in its line."""
         return amp.int32(self.inner.quotient(amp.uint32(p)))
 
 
 def direction(inner: int) -> Rows | Columns:
-    """Lines whose elements are ``inner`` elements apart; adjacent elements need no division."""
+    """The lines, whose elements are ``inner`` elements apart; adjacent elements need no division."""
     return Rows() if inner == 1 else Columns(inner)
 
 
@@ -86,7 +86,7 @@ class Planes:
 
 
 class Given:
-    """An input: complex numbers, of which ``sign`` -1 gives conjugates; zeros from ``width`` on."""
+    """An input of complex numbers, with zeros from ``width`` on. ``sign`` -1 loads conjugates."""
 
     __slots__ = ("kind", "sign", "values", "width")
 
@@ -103,7 +103,7 @@ class Given:
 
 
 class Whole(Given):
-    """An input that has all elements of the lines."""
+    """An input that contains all elements of the lines."""
 
     __slots__ = ()
 
@@ -115,9 +115,9 @@ class Whole(Given):
 
 
 class Hermitian:
-    """The first half of rows whose other half has the conjugates in reverse order; loads conjugates.
+    """The first half of Hermitian rows, whose other half contains the conjugates in reverse order; it loads conjugates.
 
-    ``width``: elements of a plane that the input has.  Rows of ``n`` elements are ``inner`` apart.
+    ``width``: the number of elements of a plane in the input. Rows have ``n`` elements, which are ``inner`` apart.
     """
 
     __slots__ = ("inner", "kind", "line", "n", "sign", "values", "width")
@@ -141,7 +141,7 @@ class Hermitian:
 
 
 class Kept:
-    """A result: the first ``width`` elements of each plane, times ``scale``; ``sign`` -1 stores conjugates."""
+    """A result: the first ``width`` elements of each plane, times ``scale``. ``sign`` -1 stores conjugates."""
 
     __slots__ = ("out", "scale", "scale_imag", "width")
 
@@ -156,7 +156,7 @@ class Kept:
 
 
 class Scaled(Kept):
-    """A result that has all elements of the lines."""
+    """A result that contains all elements of the lines."""
 
     __slots__ = ()
 
@@ -167,7 +167,7 @@ class Scaled(Kept):
 
 
 class RealParts:
-    """A result of real numbers, with all elements of the lines."""
+    """A result of real numbers that contains all elements of the lines."""
 
     __slots__ = ("out", "scale", "width")
 

@@ -1,7 +1,7 @@
-"""Convolutions of lines with one filter, whose spectrum is given: a transform, a product, and a transform back.
+"""Convolutions of lines with one filter, whose spectrum is given: a transform, a product, and an inverse transform.
 
-An inverse transform is a forward one of conjugates.  Tiles whose lines fit in their memory do all of it in one launch.
-Otherwise the product is part of what the last pass of the first transform stores.
+An inverse transform is a forward one of conjugates. If the lines fit into a tile's memory, one launch does all of it.
+Otherwise the last pass of the first transform stores the product.
 """
 
 # Device functions have untyped parameters.
@@ -20,12 +20,13 @@ from vkamp.fft.lengths import Lines
 from vkamp.fft.stockham import run_passes
 from vkamp.fft.tiles import run_tiles, takes
 
-#: Bytes of the numbers between the two transforms: more lines are transformed one part after the other.
+#: The number of bytes between the two transforms. If the lines need more, they are transformed in parts, one after the
+#: other.
 _MOST_BYTES = 1 << 30
 
 
 class Filtered:
-    """Conjugates of numbers times the filter's spectrum."""
+    """Stores the conjugates of numbers times the filter's spectrum."""
 
     __slots__ = ("line", "spectrum", "values", "width")
 
@@ -44,8 +45,8 @@ def run_filtered(
 ) -> None:  # fmt: skip
     """Stores the conjugates of the lines' convolutions.
 
-    ``spectrum``: of the filter, divided by the length, which has small prime factors.  ``kept``: how many numbers of
-    each line ``load`` has, before zeros, and ``store`` needs; it ignores the others.
+    ``spectrum``: that of the filter, divided by the length, which has small prime factors. ``kept``: how many numbers
+    of each line ``load`` has, the others being zeros, and how many ``store`` needs; it ignores the others.
     """
     is_tiled = _choose.form_of(view) == "tiles"
     if is_tiled and takes(view, lines, dtype):

@@ -1,7 +1,7 @@
-"""How a length is transformed: its radices, and its twiddle factors.
+"""How a length is transformed: its radices and its twiddle factors.
 
-Tables are computed in double precision and rounded once, so that a transform is as exact as its type allows.  They are
-kept for later transforms, the latest ones first, up to a number of bytes.
+Tables are computed in double precision and rounded once, so that a transform is as exact as its type allows. The tables
+used last are kept for later transforms, up to a number of bytes.
 """
 
 # Device functions have untyped parameters.
@@ -20,9 +20,9 @@ import numpy as np
 import vkamp as amp
 from vkamp.fft.butterflies import LARGE, PRIMES, PRODUCTS, RADICES
 
-#: Bytes of tables that are kept.
+#: How many bytes of tables are kept.
 _MOST_BYTES = 64 << 20
-#: Factors of two: the largest product of a Stockham pass whose factors have one table.
+#: Passes whose radix times the earlier radices is at most this have one table of twiddle factors; others multiply two.
 MOST_IN_TABLE = 1 << 16
 
 _tables: OrderedDict[Hashable, Any] = OrderedDict()
@@ -31,7 +31,7 @@ _lock = threading.Lock()
 
 
 class Divisor:
-    """A number that kernels divide by without a division, which takes long on CPU drivers.
+    """A number by which kernels divide without a division, which is slow on CPU drivers.
 
     T. Granlund and P. L. Montgomery, *Division by Invariant Integers using Multiplication*, 1994, for dividends below
     2^31.
@@ -50,23 +50,23 @@ class Divisor:
 
 
 class Lines(NamedTuple):
-    """The lines along an axis: ``outer * inner`` of ``n`` elements, which are ``inner`` elements apart."""
+    """The lines along an axis: ``outer * inner`` lines of ``n`` elements, which are ``inner`` elements apart."""
 
     outer: int
     n: int
     inner: int
 
     def half(self) -> Lines:
-        """The lines of pairs."""
+        """The lines of the pairs of numbers: half as long."""
         return self._replace(n=self.n // 2)
 
 
 @lru_cache(maxsize=4096)
 def radices_of(n: int, *, plain: bool = False, large: bool = False, primes: bool = False) -> tuple[int, ...] | None:
-    """The radices of as few passes as possible; None if the length has a prime factor above 13.
+    """The radices of as few passes as possible; ``None`` if the length has a prime factor above 13.
 
-    ``plain``: without radices that are products of others, whose kernels take longer to compile.  ``large``: also with
-    products above 16; ``primes``: also with primes up to 31.
+    ``plain``: without radices that are products of others, whose kernels take longer to compile. ``large``: also with
+    products above 16. ``primes``: also with primes up to 31.
     """
     if n == 1:
         return (1,)
@@ -81,7 +81,7 @@ def radices_of(n: int, *, plain: bool = False, large: bool = False, primes: bool
 
 
 def split(n: int, most: int) -> tuple[int, ...]:
-    """A number with small prime factors as a product of as few factors up to ``most`` as possible."""
+    """A number with small prime factors, as a product of as few factors up to ``most`` as possible."""
     return _sorted(_split(n, tuple([factor for factor in range(most, 1, -1) if n % factor == 0])))
 
 
@@ -92,7 +92,7 @@ def _sorted(factors: tuple[int, ...] | None) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def _split(n: int, allowed: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The factors, which are as equal as possible, of those that are allowed; None if there are none."""
+    """The factors, as equal as possible and all of them allowed; ``None`` if there are none."""
     if n == 1:
         return ()
     best: tuple[int, ...] | None = None
@@ -119,7 +119,7 @@ def smooth_from(n: int) -> int:
 
 
 def table(key: Hashable, make: Callable[[], np.ndarray[Any, Any]]) -> Any:
-    """A table of a key as a container, made where it is not kept."""
+    """A table as a container. It is made unless one is kept for its key."""
     with _lock:
         known = _tables.get(key)
         if known is not None:

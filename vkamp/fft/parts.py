@@ -1,9 +1,10 @@
-"""Tiles of longer lines, for GPUs: threads keep all numbers in registers, and exchange their parts one after the other.
+"""Tiles for longer lines on GPUs: threads keep all numbers in registers, and exchange real and imaginary parts
+separately.
 
-Between two stages all threads store the real parts of their numbers in the tile's memory, load those of their next
-ones, and do the same with the imaginary parts (N. K. Govindaraju et al., *High Performance Discrete Fourier Transforms
-on Graphics Processors*, 2008).  So the memory of a tile has room for twice as many numbers, at the cost of two more
-barriers.
+Between two stages, all threads store the real parts of their numbers in the tile's memory, load those of their next
+numbers, and then do the same with the imaginary parts (N. K. Govindaraju et al., *High Performance Discrete Fourier
+Transforms on Graphics Processors*, 2008). So a tile's memory has room for twice as many numbers, at the cost of two
+more barriers.
 """
 
 # Kernels have untyped parameters.
@@ -28,7 +29,7 @@ def _transformed(v, *, stage: amp.constant):
 
 @amp.func
 def _put(memory, parts, local, *, shape: amp.constant, stage: amp.constant):
-    """Stores parts of the results of a stage."""
+    """Stores the real or imaginary parts of the results of a stage."""
     for b in amp.static_range(stage.butterflies):
         row, place = row_and_place(local + b * shape.threads, shape=shape, stage=stage)
         k = place % stage.before
@@ -50,14 +51,14 @@ def _one(memory, row, place, r, *, shape: amp.constant, stage: amp.constant):
 
 @amp.func
 def _taken(memory, local, b, *, shape: amp.constant, stage: amp.constant):
-    """Parts of the numbers of a butterfly of a stage."""
+    """Loads the real or imaginary parts of the numbers of a butterfly."""
     row, place = row_and_place(local + b * shape.threads, shape=shape, stage=stage)
     return tuple(_one(memory, row, place, r, shape=shape, stage=stage) for r in range(stage.radix))
 
 
 @amp.func
 def _turned(v, table, local, b, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly times their factors."""
+    """The numbers of a butterfly times their twiddle factors."""
     _, place = row_and_place(local + b * shape.threads, shape=shape, stage=stage)
     w = factors(table, place % stage.before, shape=shape, stage=stage)
     return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(stage.radix))
@@ -73,7 +74,7 @@ def _all_taken(memory, local, *, shape: amp.constant, stage: amp.constant):
 def _exchanged(
     t_idx, memory, z, table, local, *, shape: amp.constant, stage: amp.constant, following: amp.constant
 ):  # fmt: skip
-    """A thread's numbers of the following stage, times their factors."""
+    """A thread's numbers for the next stage, times their twiddle factors."""
     _put(memory, tuple(x.real for x in z), local, shape=shape, stage=stage)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     real = _all_taken(memory, local, shape=shape, stage=following)
@@ -114,7 +115,7 @@ def parts_pass(t_idx, source, target, spectrum, twiddles, table, lines, *, shape
         stage=shape.stages[0],
     )
     if shape.in_place:
-        # A result may stand where another thread has loaded a number.
+        # A result may replace a number that another thread has loaded.
         t_idx.barrier.wait_with_all_memory_fence()
     for number in amp.static_range(len(shape.stages) - 1):
         z = _transformed(

@@ -21,7 +21,7 @@ _Steps = tuple[tuple[int, int], ...]
 def _transform_of(
     extent: amp.extent, dtype: np.dtype[Any], steps: _Steps, scale: float, kind: Kind, *, inverse: bool
 ) -> Any:
-    """One direction of a plan, whose repeated calls are known by their containers alone."""
+    """One direction of a plan; repeated calls are recognised by their containers alone."""
 
     @repeats(_choose.forced_form)
     def run(a: Any, out: Any, *, accelerator_view: Any) -> Any:
@@ -38,10 +38,12 @@ def _transform_of(
 class plan:
     """Transforms of containers of one extent and type (AMP: ``fft<T, rank>`` of ``amp_fft.h``).
 
-    ``extent``: that of the elements of type ``dtype``: float32 or complex64, or with double precision float64 or
-    complex128.  The transform of real numbers has the first half of the last axis, ``n // 2 + 1`` complex numbers, as
-    :func:`vkamp.fft.rfftn`.  ``axes``: the axes, all by default.  ``forward_scale`` and ``inverse_scale`` are factors
-    of the results, 1 and one over the number of elements by default; both can be assigned.
+    ``extent``: that of the elements. ``dtype``: their type, float32 or complex64, or with double precision float64 or
+    complex128. The transform of real numbers has the first half of the last axis, ``n
+
+    2 + 1`` complex numbers, as :func:`vkamp.fft.rfftn`. ``axes``: the axes to transform, all by default.
+    ``forward_scale`` and ``inverse_scale`` are factors of the results, by default 1 and one over the number of
+    elements; both can be assigned.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class plan:
         if not self.axes or len(set(self.axes)) != len(self.axes):
             raise ValueError(f"axes {self.axes}: a plan needs one axis or more, each of them once")
         lengths = [self.extent[axis] for axis in self.axes]
-        #: The transforms of both directions, once they have been used.
+        #: The transforms of both directions; each is set at its first use.
         self._forward: Any = None
         self._inverse: Any = None
         self.forward_scale = float(forward_scale)
@@ -82,7 +84,7 @@ class plan:
 
     @property
     def transformed_extent(self) -> amp.extent:
-        """The extent of the transform: of real numbers half of the last of the axes."""
+        """The extent of the transform; for real numbers, it has half of the last of the axes."""
         return amp.extent(self._transformed_extent)
 
     @property
@@ -104,14 +106,19 @@ class plan:
         self._inverse_scale, self._inverse = float(scale), None
 
     def forward_transform(self, input: Any, output: Any = None) -> Any:
-        """Transforms ``input`` into ``output``, or into a new array; returns it.  They may be the same if complex."""
+        """Transforms ``input`` into ``output``, or into a new array, and returns it.
+
+        Complex transforms may be in place.
+        """
         if self._forward is None:
             kind, steps = self._steps[0]
             self._forward = _transform_of(self.extent, self.dtype, steps, self.forward_scale, kind, inverse=False)
         return self._forward(input, output, accelerator_view=self.accelerator_view)
 
     def inverse_transform(self, input: Any, output: Any = None) -> Any:
-        """Transforms ``input``, of the transform's extent and type, back into ``output``, or into a new array."""
+        """Transforms ``input``, which has the transform's extent and type, back into ``output``, or into a new
+        array.
+        """
         if self._inverse is None:
             kind, steps = self._steps[1]
             extent, dtype = self._transformed_extent, complex_of(self.dtype)

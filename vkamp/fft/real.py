@@ -1,7 +1,8 @@
 """Transforms of an even number of real numbers, as transforms of half as many complex ones.
 
-The even elements are the real parts, the odd ones the imaginary parts (W. H. Press et al., *Numerical Recipes*, 3rd
-edition, 2007, section 12.3): the transforms of both are sums and differences of the numbers ``k`` and ``n / 2 - k``.
+The even elements are the real parts, and the odd ones the imaginary parts. The transform of the real numbers consists
+of sums and differences of the numbers ``k`` and ``n / 2 - k`` (W. H. Press et al., *Numerical Recipes*, 3rd edition,
+2007, section 12.3).
 """
 
 # Device functions have untyped parameters.
@@ -23,7 +24,7 @@ from vkamp.fft.tiles import run_tiles, takes
 
 
 class Pairs:
-    """Elements of real lines as complex numbers; zeros from element ``given`` of a line on."""
+    """Loads pairs of elements of real lines as complex numbers; zeros from element ``given`` of a line on."""
 
     __slots__ = ("given", "inner", "kind", "line", "values", "width")
 
@@ -46,7 +47,9 @@ class Pairs:
 
 
 class Unpaired:
-    """Results of real numbers: the real parts are the even elements of a line."""
+    """Stores results of real numbers: the real parts are the even elements of a line, the imaginary parts the odd
+    ones.
+    """
 
     __slots__ = ("inner", "line", "out", "scale", "width")
 
@@ -62,9 +65,10 @@ class Unpaired:
 
 
 class Mixed:
-    """Complex numbers whose transform has the real one's elements in pairs, given the first half of Hermitian lines.
+    """Loads complex numbers whose transform consists of the real one's elements in pairs, given the first half of
+    Hermitian lines.
 
-    ``given``: how many numbers of each line the input has; the others are zeros.  ``m``: half of the length.
+    ``given``: how many numbers of each line the input has; the others are zeros. ``m``: half of the length.
     """
 
     __slots__ = ("factors", "given", "inner", "kind", "line", "m", "sign", "values", "width")
@@ -77,7 +81,7 @@ class Mixed:
 
     @amp.func
     def number(self, o, k, i):
-        """A number of the first half, as its conjugate: of the first one and the last one the real part."""
+        """The conjugate of a number of the first half; for the first and the last number, its real part."""
         z = self.values.value(o * self.width + min(k, self.given - 1) * self.inner + i)
         has_imag = k > 0 and k < min(self.m, self.given)
         return self.kind(z.real if k < self.given else 0, z.imag * self.sign if has_imag else 0)
@@ -92,13 +96,15 @@ class Mixed:
 
 
 def half_factors(n: int, dtype: np.dtype[Any]) -> Any:
-    """The factors ``exp(-2j * pi * k / n)`` of the numbers up to ``n / 2``."""
+    """The factors ``exp(-2j * pi * k / n)`` for the numbers up to ``n / 2``."""
     return table(("half", n, dtype), lambda: roots(n, np.arange(n // 2 + 1), dtype))
 
 
 @amp.kernel
 def _unmix(idx, source, target, factors, line, by_step, step, m, inner, width):
-    """The numbers ``k`` and ``m - k`` of each line, for one ``k`` up to ``m / 2`` and one place across the lines."""
+    """Computes the numbers ``k`` and ``m - k`` of each line, for one ``k`` up to ``m / 2`` and one position across
+    the lines.
+    """
     t = amp.uint32(idx[0])
     plane = by_step.quotient(t)
     p = amp.int32(t - plane * step)
@@ -114,7 +120,7 @@ def _unmix(idx, source, target, factors, line, by_step, step, m, inner, width):
 
 
 def as_pairs(values: Any) -> Any:
-    """Real numbers with one index as complex ones; None if that is not possible."""
+    """Real numbers with one index as complex ones; ``None`` if that is not possible."""
     kind = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}.get(values.dtype)
     if kind is None or values.extent[0] % 2:
         return None
@@ -125,7 +131,10 @@ def as_pairs(values: Any) -> Any:
 
 
 def run_half(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> None:
-    """Stores the first half of the transforms of real lines, twice as large; ``lines``: the pairs that ``load`` has."""
+    """Stores the first half of the transforms of real lines, multiplied by two.
+
+    ``lines``: the lines of pairs that ``load`` has.
+    """
     factors = half_factors(2 * lines.n, dtype)
     if _choose.form_of(view) == "tiles" and radices_of(lines.n, primes=True) is not None and takes(view, lines, dtype):
         run_tiles(view, load, store, lines, dtype, halves=factors)

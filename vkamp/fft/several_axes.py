@@ -16,7 +16,7 @@ _Ints = Sequence[int] | None
 
 
 def _steps(a: Any, s: _Ints, axes: _Ints, kind: Kind) -> list[tuple[int, int]]:
-    """Axes and lengths in numpy's order; ValueError if there are not as many of both."""
+    """The axes and lengths in numpy's order; ValueError if their numbers differ."""
     shape = tuple(lazy.of(a).extent)
     if axes is None:
         axes = range(len(shape)) if s is None else range(-len(s), 0)
@@ -24,7 +24,7 @@ def _steps(a: Any, s: _Ints, axes: _Ints, kind: Kind) -> list[tuple[int, int]]:
     lengths = [-1] * len(places) if s is None else list(s)
     if len(lengths) != len(places):
         raise ValueError("Shape and axes have different lengths.")
-    # Of the input, as numpy's since 2.0.
+    # -1 stands for the input's length, as in numpy since 2.0.
     lengths = [shape[axis] if n == -1 else n for axis, n in zip(places, lengths, strict=True)]
     if kind == "real" and lengths and (s is None or s[-1] == -1):
         lengths[-1] = 2 * (lengths[-1] - 1)
@@ -59,8 +59,8 @@ def fft2(
 ) -> Any:
     """The discrete Fourier transform along two axes (numpy: ``fft.fft2``).
 
-    ``s``: the lengths along the axes; the input is cropped, or continued by zeros; -1 is the input's length.  ``axes``:
-    the axes; the last one is transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    ``s``: the lengths along the axes. The input is cropped or padded with zeros; -1 keeps the input's length. ``axes``:
+    the axes; the last one is transformed first. ``norm`` and ``out`` are those of :func:`vkamp.fft.fft`.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "complex")
 
@@ -89,7 +89,7 @@ def rfft2(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The first half, along the last of the axes, of the transform of real numbers (numpy: ``fft.rfft2``)."""
+    """The first half, along the last axis given, of the transform of real numbers (numpy: ``fft.rfft2``)."""
     return _several(a, s, axes, norm, out, accelerator_view, "half")
 
 
@@ -105,7 +105,7 @@ def irfft2(
 ) -> Any:
     """The inverse of :func:`rfft2` (numpy: ``fft.irfft2``): real numbers.
 
-    ``s``: the lengths of the result, the last one by default ``2 * (m - 1)`` for ``m`` given.
+    ``s``: the lengths of the result. The last one is by default ``2 * (m - 1)`` for an input of length ``m``.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "real", inverse=True)
 
@@ -122,8 +122,8 @@ def fftn(
 ) -> Any:
     """The discrete Fourier transform along some axes, or all (numpy: ``fft.fftn``).
 
-    ``s``: the lengths along the axes; the input is cropped, or continued by zeros; -1 is the input's length.  ``axes``:
-    the axes; the last one is transformed first.  ``norm`` and ``out`` as in :func:`vkamp.fft.fft`.
+    ``s``: the lengths along the axes. The input is cropped or padded with zeros; -1 keeps the input's length. ``axes``:
+    the axes; the last one is transformed first. ``norm`` and ``out`` are those of :func:`vkamp.fft.fft`.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "complex")
 
@@ -152,7 +152,7 @@ def rfftn(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The first half, along the last of the axes, of the transform of real numbers (numpy: ``fft.rfftn``)."""
+    """The first half, along the last axis given, of the transform of real numbers (numpy: ``fft.rfftn``)."""
     return _several(a, s, axes, norm, out, accelerator_view, "half")
 
 
@@ -168,6 +168,6 @@ def irfftn(
 ) -> Any:
     """The inverse of :func:`rfftn` (numpy: ``fft.irfftn``): real numbers.
 
-    ``s``: the lengths of the result, the last one by default ``2 * (m - 1)`` for ``m`` given.
+    ``s``: the lengths of the result. The last one is by default ``2 * (m - 1)`` for an input of length ``m``.
     """
     return _several(a, s, axes, norm, out, accelerator_view, "real", inverse=True)

@@ -1,4 +1,4 @@
-"""What the stages of a tile do: its shape, and where threads load and store the numbers of their butterflies."""
+"""The stages of a tile: its shape, and where threads load and store the numbers of their butterflies."""
 
 # Device functions have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -12,12 +12,13 @@ from vkamp.fft.twiddles import powers
 
 
 class Stage(NamedTuple):
-    """A pass in a tile: ``before`` is the product of the earlier radices, ``offset`` its place in the table.
+    """A pass within a tile.
 
-    ``is_exact``: every thread has the same number of butterflies.  ``kept``: how many numbers of a butterfly are loaded
-    from memory, or stored there; behind them are zeros, or what nobody needs.  ``loads`` and ``stores``: how far the
-    numbers of a butterfly are apart in tile_static memory, 0 if that varies.  ``is_filtered``: the last stage of the
-    first transform, if a product and a second transform follow.
+    ``before``: the product of the earlier radices. ``offset``: the position of its factors in the table. ``is_exact``:
+    every thread has the same number of butterflies. ``kept``: how many numbers of a butterfly are loaded from memory,
+    or stored there; the others are zeros, or are not needed. ``loads`` and ``stores``: how far apart the numbers of a
+    butterfly are in tile_static memory, 0 if that varies. ``is_filtered``: it is the last stage of the first transform,
+    and a product and a second transform follow.
     """
 
     radix: int
@@ -38,9 +39,9 @@ class Stage(NamedTuple):
 class Shape(NamedTuple):
     """A tile: ``rows`` lines of ``n`` numbers.
 
-    ``is_whole``: all tiles have all their lines.  ``in_place``: both containers may be the same.  ``rows_first``:
-    threads store neighbouring lines' numbers together.  ``is_half``: the first half of the transforms of real lines is
-    stored.
+    ``is_whole``: all tiles have all their lines. ``in_place``: both containers may be the same. ``rows_first``: threads
+    store the numbers of neighbouring lines together. ``is_half``: only the first half of the transforms of real lines
+    is stored.
     """
 
     n: int
@@ -58,7 +59,7 @@ class Shape(NamedTuple):
 
 @amp.func
 def row_and_place(item, *, shape: amp.constant, stage: amp.constant):
-    """Which line of the tile, and which of its butterflies."""
+    """A butterfly's line in the tile, and its number in the line."""
     steps = shape.n // stage.radix
     if stage.rows_first:
         place = item // shape.rows
@@ -89,12 +90,12 @@ def _first_numbers(source, twiddles, lines, first, item, *, shape: amp.constant,
 
 @amp.func
 def first_loaded(source, twiddles, lines, first, item, is_item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of the first stage; zeros for threads that have none."""
+    """The numbers of a butterfly of the first stage; zeros for threads without a butterfly."""
     if shape.is_whole and stage.is_exact:
         return _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
     row, _ = row_and_place(item, shape=shape, stage=stage)
     v = tuple(shape.kind(0) for r in range(stage.radix))
-    # Nothing is loaded twice: another thread may store its results there.
+    # No number is loaded twice: another thread may already have stored its result there.
     if is_item and first + row < lines.count:
         v = _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
     return v
@@ -102,7 +103,7 @@ def first_loaded(source, twiddles, lines, first, item, is_item, *, shape: amp.co
 
 @amp.func
 def factors(table, k, *, shape: amp.constant, stage: amp.constant):
-    """The factors of the numbers 1 to ``radix - 1`` of a butterfly."""
+    """The twiddle factors of the numbers 1 to ``radix - 1`` of a butterfly."""
     begin = stage.offset + k
     if stage.radix > 4:
         w4 = table[begin + 3 * stage.before]
@@ -113,7 +114,7 @@ def factors(table, k, *, shape: amp.constant, stage: amp.constant):
 
 @amp.func
 def loaded(memory, table, item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of a later stage, from the tile, times their factors."""
+    """The numbers of a butterfly of a later stage, from the tile, times their twiddle factors."""
     row, place = row_and_place(item, shape=shape, stage=stage)
     steps = shape.n // stage.radix
     begin = address(row, place, shape=shape)
@@ -129,7 +130,7 @@ def loaded(memory, table, item, *, shape: amp.constant, stage: amp.constant):
 
 @amp.func
 def store(memory, target, spectrum, lines, z, first, item, *, shape: amp.constant, stage: amp.constant):
-    """Stores the results of a butterfly: in the tile, or in memory."""
+    """Stores the results of a butterfly, in the tile or in memory."""
     row, place = row_and_place(item, shape=shape, stage=stage)
     k = place % stage.before
     to = (place - k) * stage.radix + k

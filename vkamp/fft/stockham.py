@@ -1,8 +1,8 @@
 """Transforms by passes over memory, for CPU drivers: each thread of a pass transforms ``radix`` numbers in registers.
 
-T. G. Stockham's order of the passes (W. T. Cochran et al., *What Is the Fast Fourier Transform?*, 1967), as N. K.
-Govindaraju et al. write it (*High Performance Discrete Fourier Transforms on Graphics Processors*, 2008): the numbers
-are in order after the last pass, without a permutation by reversed digits.
+The order of the passes is T. G. Stockham's (W. T. Cochran et al., *What Is the Fast Fourier Transform?*, 1967), in the
+form of N. K. Govindaraju et al. (*High Performance Discrete Fourier Transforms on Graphics Processors*, 2008): the
+numbers are in order after the last pass, without a permutation by reversed digits.
 """
 
 # Kernels have untyped parameters.
@@ -21,7 +21,7 @@ from vkamp.fft.ends import Planes, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of
 from vkamp.fft.twiddles import twiddles
 
-#: Numbers from which on fewer passes are worth kernels that take longer to compile.
+#: From this many numbers on, fewer passes are worth kernels that take longer to compile.
 _MANY = 1 << 15
 
 
@@ -32,8 +32,8 @@ def stockham_pass(
 ):  # fmt: skip
     """One butterfly of a pass.
 
-    ``step``: ``inner * n / radix``, what is between two numbers of a butterfly.  ``before``: ``inner`` times the
-    product of the earlier radices, which is between two of its results.  ``apart`` and ``between`` divide by them.
+    ``step``: ``inner * n / radix``, the distance between two numbers of a butterfly. ``before``: ``inner`` times the
+    product of the earlier radices, the distance between two of its results. ``apart`` and ``between`` divide by them.
     """
     t = amp.uint32(idx[0])
     plane = apart.quotient(t)
@@ -54,7 +54,8 @@ def run_passes(
 ) -> None:
     """Transforms each line of ``load`` into ``store``, with complex numbers of ``dtype`` in between.
 
-    With one pass, a thread stores where it has loaded; with more, the last pass loads from other memory.
+    If there is one pass, a thread stores at the positions that it has loaded from; otherwise the last pass loads from
+    other memory.
     """
     is_long = lines.outer * lines.n * lines.inner >= _MANY
     radices = radices_of(lines.n, plain=not is_long, large=is_long)

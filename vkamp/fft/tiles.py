@@ -1,10 +1,10 @@
 """Transforms by tiles, for GPUs: lines of up to 4096 numbers are loaded and stored once.
 
-Several lines of a transform, or parts of long lines, are one tile's.  Its threads run the passes of T. G. Stockham's
-transform on them (N. K. Govindaraju et al., *High Performance Discrete Fourier Transforms on Graphics Processors*,
-2008); between two passes the numbers change threads.  A longer line needs two or three launches: each is a pass of a
-Stockham transform whose radix is the length of a tile's lines (D. H. Bailey's four steps, *FFTs in External or
-Hierarchical Memory*, 1990, are two of them).
+A tile transforms several lines, or parts of long lines. Its threads run the passes of T. G. Stockham's transform on
+them (N. K. Govindaraju et al., *High Performance Discrete Fourier Transforms on Graphics Processors*, 2008), and
+exchange the numbers between two passes. A longer line needs two or three launches: each is a pass of a Stockham
+transform whose radix is the length of a tile's lines (D. H. Bailey's four steps, *FFTs in External or Hierarchical
+Memory*, 1990, are two of them).
 """
 
 # Kernels have untyped parameters.
@@ -28,24 +28,25 @@ from vkamp.fft.parts import parts_pass
 from vkamp.fft.stages import Shape, Stage, address, first_loaded, loaded, store
 from vkamp.fft.twiddles import tile_twiddles
 
-#: The longest line of a tile, and the longest part of a line in a tile with four parts or more.
+#: The longest line of a tile, and the longest part of a line if a tile has four parts or more.
 LONGEST_LINE, LONGEST_PART = 4096, 1024
 #: The longest line of a tile whose threads exchange the parts of their numbers.
 LONGEST_IN_PARTS = 12_288
-#: Numbers that a thread holds, and the least and most threads of a tile.
+#: The numbers that a thread holds, and the smallest and largest number of threads in a tile.
 _NUMBERS, _LEAST_THREADS, _MOST_THREADS = 16, 32, 512
-#: Bytes from the first number of a column to the last, from which on it is transformed in shorter parts.
+#: Columns whose first and last numbers are at least this many bytes apart are transformed in shorter parts.
 _FAR = 64 << 20
-#: Neighbouring numbers of a line that threads access together, at least.
+#: The smallest number of adjacent numbers of a line that threads access together.
 _NEIGHBOURS = 4
-#: Numbers after which tile_static memory has a gap, so that threads use different banks: 16 of 8 bytes.
+#: tile_static memory has a gap after this many numbers, so that threads use different banks: 16 numbers of 8 bytes.
 _GAP = 16
-#: The same of parts, the most numbers of a thread that exchanges them, and the lines of its tile if they are columns.
+#: For tiles that exchange parts: the same number, the largest number of numbers in a thread, and the lines of a tile if
+#: they are columns.
 _BANKS, _MOST_NUMBERS, _ROWS_IN_PARTS = 32, 32, 8
 
 
 class Unfiltered:
-    """Of transforms without a product."""
+    """Transforms without a product."""
 
     __slots__ = ()
 
@@ -56,7 +57,7 @@ class Unfiltered:
 
 
 class Spectrum:
-    """A filter's spectrum, with which the numbers of a transform are multiplied before they are transformed back."""
+    """A filter's spectrum, by which the numbers of a transform are multiplied before the second transform."""
 
     __slots__ = ("values",)
 
@@ -76,7 +77,7 @@ class Halves(Spectrum):
 
 
 class Neighbours:
-    """``count`` lines of ``n`` numbers, each behind the other in both containers."""
+    """``count`` lines of ``n`` numbers, which follow each other in both containers."""
 
     __slots__ = ("count",)
 
@@ -85,12 +86,14 @@ class Neighbours:
 
     @amp.func
     def place(self, line, *, n: amp.constant):
-        """The plane of a line, the places of its first number and of its first result, the exponent of its factors."""
+        """The plane of a line, the positions of its first number and its first result, and the exponent of its
+        factors.
+        """
         return amp.int32(line), amp.uint32(0), amp.uint32(0), 0
 
     @amp.func
     def between(self):
-        """How far the numbers of a line, and its results, are apart."""
+        """The distances between the numbers of a line, and between its results."""
         return amp.uint32(1), amp.uint32(1)
 
 
@@ -105,7 +108,9 @@ class Grid:
 
     @amp.func
     def place(self, line, *, n: amp.constant):
-        """The plane of a line, the places of its first number and of its first result, the exponent of its factors."""
+        """The plane of a line, the positions of its first number and its first result, and the exponent of its
+        factors.
+        """
         plane = self.by_step.quotient(line)
         p = line - plane * self.step
         group = self.by_before.quotient(p)
@@ -114,7 +119,7 @@ class Grid:
 
     @amp.func
     def between(self):
-        """How far the numbers of a line, and its results, are apart."""
+        """The distances between the numbers of a line, and between its results."""
         return self.step, self.before
 
 
@@ -123,7 +128,7 @@ def _run_stage(
     t_idx, memory, source, target, spectrum, twiddles, table, lines, first,
     *, shape: amp.constant, stage: amp.constant,
 ):  # fmt: skip
-    """One stage of all lines: the threads load their numbers, and store them when all threads have loaded theirs."""
+    """One stage of all lines: all threads load their numbers before any thread stores its results."""
     local = amp.uint32(t_idx.local[0])
     last = shape.rows * shape.n // stage.radix - 1
     items = tuple(
@@ -146,7 +151,7 @@ def _run_stage(
             z = butterfly(v[b], radix=stage.radix, tables=stage.tables)
             store(memory, target, spectrum, lines, z, first, item, shape=shape, stage=stage)
     if stage.is_first and not stage.is_last and shape.in_place:
-        # A result may stand where another thread has loaded a number.
+        # A result may replace a number that another thread has loaded.
         t_idx.barrier.wait_with_all_memory_fence()
     elif not stage.is_last:
         t_idx.barrier.wait_with_tile_static_memory_fence()
@@ -193,7 +198,7 @@ def tile_pass(
 
 
 def _table_of(radices: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The factors of all stages but the first, one after the other."""
+    """The twiddle factors of all stages but the first, one after the other."""
 
     def make() -> np.ndarray[Any, Any]:
         parts = [np.ones(1, dtype)]
@@ -208,10 +213,10 @@ def _table_of(radices: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 @lru_cache(maxsize=1024)
 def radices_in_tile(n: int, together: tuple[bool, bool], *, large: bool = False) -> tuple[int, ...]:
-    """The radices of a line, with stages of radix 1 where threads would access memory that is far apart.
+    """The radices of a line. It has stages of radix 1 where threads would otherwise access memory with large distances.
 
-    ``together``: whether it loads, and stores, neighbouring lines' numbers together.  ``large``: also with products
-    above 16.
+    ``together``: whether the line loads, and stores, the numbers of neighbouring lines together. ``large``: also with
+    products above 16.
     """
     radices = radices_of(n, large=large, primes=True)
     assert radices is not None
@@ -226,15 +231,15 @@ def radices_in_tile(n: int, together: tuple[bool, bool], *, large: bool = False)
 def rows_of(
     radices: tuple[int, ...], dtype: np.dtype[Any], most_bytes: int, together: tuple[bool, bool]
 ) -> tuple[int, int]:
-    """The lines of a tile, and the numbers between two gaps in its memory; 0 if it has none.
+    """The number of lines in a tile, and the count of numbers between two gaps in its memory; 0 if it has no gaps.
 
-    ``most_bytes``: of tile_static.
+    ``most_bytes``: the available tile_static memory.
     """
     n, radix = math.prod(radices), max(radices[:2])
     rows = max(1, 2048 // n)
     if any(together):
         rows = max(4096 // n if n >= 256 else rows, 4)
-    # The first results of threads are ``radix`` numbers apart.
+    # The first results of neighbouring threads are ``radix`` numbers apart.
     wanted = gap = 0 if radix % 2 else _GAP if _GAP % radix == 0 else radix
     while rows * (n + n // gap + _GAP if gap else n) * dtype.itemsize > most_bytes:
         rows, gap = (rows, 0) if gap else (rows // 2, wanted)
@@ -252,7 +257,7 @@ class InParts(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def in_parts(n: int, dtype: np.dtype[Any], most_bytes: int, is_column: bool) -> InParts | None:
-    """The tile for lines that are too long for one with whole numbers; None if there is none."""
+    """The tile for lines that are too long for a tile with whole numbers; ``None`` if there is none."""
     rows = _ROWS_IN_PARTS if is_column else 1
     for large in (True, False):
         radices = radices_in_tile(n, (is_column, is_column), large=large)
@@ -260,7 +265,8 @@ def in_parts(n: int, dtype: np.dtype[Any], most_bytes: int, is_column: bool) -> 
         gap = 0 if radix % 2 else _BANKS if _BANKS % radix == 0 else radix
         if rows * (n + n // gap + _BANKS if gap else n) * real_of(dtype).itemsize > most_bytes:
             continue
-        # All threads have as many numbers in all stages; more numbers hide the memory's latency better than threads.
+        # All threads have the same number of numbers in all stages. More numbers hide the memory's latency better than
+        # more threads.
         common = math.gcd(*[rows * n // each for each in radices])
         least = -(-rows * n // _MOST_NUMBERS)
         threads = [each for each in range(least, _MOST_THREADS + 1) if common % each == 0]
@@ -270,9 +276,10 @@ def in_parts(n: int, dtype: np.dtype[Any], most_bytes: int, is_column: bool) -> 
 
 
 def _width(n: int, gap: int, neighbours: int, banks: int) -> int:
-    """Numbers from one line to the next.
+    """The distance between two lines, in numbers.
 
-    Lines begin in banks that the ``neighbours`` adjacent numbers of a line, which threads access together, leave free.
+    Each line begins in a bank that the ``neighbours`` adjacent numbers of another line, which are accessed at the same
+    time, do not use.
     """
     if gap == 0:
         return n
@@ -281,7 +288,7 @@ def _width(n: int, gap: int, neighbours: int, banks: int) -> int:
 
 
 def _threads(butterflies: Sequence[int], numbers: int) -> int:
-    """Threads that have the same number of butterflies each in all stages, if that is possible."""
+    """A number of threads of which each has the same number of butterflies in all stages, if there is one."""
     wanted = max(-(-numbers // _NUMBERS), _LEAST_THREADS)
     common = math.gcd(*butterflies)
     fitting = [each for each in range(min(wanted, _MOST_THREADS), _MOST_THREADS + 1) if common % each == 0]
@@ -289,7 +296,7 @@ def _threads(butterflies: Sequence[int], numbers: int) -> int:
 
 
 def _apart(step: int, radix: int, gap: int) -> int:
-    """How far numbers that are ``step`` apart in a line are in memory with gaps; 0 if that varies."""
+    """The distance in memory with gaps of numbers that are ``step`` apart in a line; 0 if it varies."""
     if gap == 0 or radix == 1 or (step == 1 and gap % radix == 0):
         return step
     return step + step // gap if step % gap == 0 else 0
@@ -301,10 +308,10 @@ def shape_of(
     *, is_whole: bool, in_place: bool, is_filtered: bool = False, is_half: bool = False, kept: int | None = None,
     threads: int = 0,
 ) -> Shape:  # fmt: skip
-    """A tile of ``rows`` lines of these radices; ``is_filtered``: with a product, and a second transform.
+    """A tile of ``rows`` lines with these radices.
 
-    ``kept``: the numbers of a line that are loaded, and stored; all by default.  ``threads``: of a tile whose threads
-    exchange the parts of their numbers.
+    ``is_filtered``: with a product and a second transform. ``kept``: how many numbers of a line are loaded, and stored,
+    all by default. ``threads``: the number of threads of a tile that exchanges the parts of its numbers.
     """
     n = math.prod(radices)
     banks = _BANKS if threads else _GAP
@@ -340,12 +347,12 @@ def _most_bytes(view: amp.accelerator_view) -> int:
 
 
 def _is_far(lines: Lines, dtype: np.dtype[Any]) -> bool:
-    """Whether a column is so long that each of its numbers is in another page of memory, which is slow."""
+    """Whether a column is so long that all its numbers are in different pages of memory, which is slow."""
     return lines.n * lines.inner * dtype.itemsize > _FAR
 
 
 def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> bool:
-    """Whether lines are transformed in one launch: they fit in a tile, and columns with neighbours."""
+    """Whether one launch can transform the lines: they fit into a tile; columns fit together with their neighbours."""
     longest = min(LONGEST_LINE, 1 << (_most_bytes(view) // dtype.itemsize).bit_length() - 1)
     if lines.inner > 1:
         longest = min(longest, LONGEST_PART // 4 if _is_far(lines, dtype) else LONGEST_PART)
@@ -379,9 +386,9 @@ def run_tiles(
 ) -> None:  # fmt: skip
     """Transforms each line of ``load`` into ``store``; the length has small prime factors.
 
-    For lines of one launch: ``spectrum``: of a filter, their transforms times it, transformed again, are stored, with
-    zeros behind the first ``kept`` numbers, of which as many are stored; ``halves``: the factors of
-    :func:`vkamp.fft.butterflies.unmixed`, whose results are stored.
+    Two options are for lines of one launch. ``spectrum``: that of a filter; the transforms times the spectrum are
+    transformed again and stored. Only the first ``kept`` numbers of each line are loaded, the others being zeros, and
+    as many are stored. ``halves``: the factors of :func:`vkamp.fft.butterflies.unmixed`, whose results are stored.
     """
     if halves is not None:
         middle: Any = Halves(halves)

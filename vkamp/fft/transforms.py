@@ -38,8 +38,8 @@ def fft(
 ) -> Any:
     """The discrete Fourier transform along an axis (numpy: ``fft.fft``): complex64, or complex128 of doubles.
 
-    ``n``: the length; the input is cropped, or continued by zeros.  ``norm``: ``"backward"`` (or None), ``"ortho"`` or
-    ``"forward"``.  ``out``: a target of the result's extent and type, which may be ``a`` itself.
+    ``n``: the length; the input is cropped or padded with zeros. ``norm``: ``"backward"`` (or None), ``"ortho"`` or
+    ``"forward"``. ``out``: a target of the result's extent and type, which may be ``a`` itself.
     """
     return along(a, n, axis, norm, out, accelerator_view, "complex")
 
@@ -68,9 +68,11 @@ def rfft(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The first ``n // 2 + 1`` numbers of the transform of real numbers (numpy: ``fft.rfft``).
+    """The first ``n
 
-    The others are their conjugates.  Arguments as those of :func:`fft`; TypeError for complex numbers.
+    2 + 1`` numbers of the transform of real numbers (numpy: ``fft.rfft``).
+
+    The others are their conjugates. The arguments are those of :func:`fft`; TypeError for complex numbers.
     """
     return along(a, n, axis, norm, out, accelerator_view, "half")
 
@@ -87,8 +89,8 @@ def irfft(
 ) -> Any:
     """The inverse of :func:`rfft` (numpy: ``fft.irfft``).
 
-    The result has ``n`` real numbers, by default ``2 * (m - 1)`` for ``m`` given.  The imaginary parts of the first
-    number, and of the middle one of an even ``n``, are not used.
+    The result has ``n`` real numbers, by default ``2 * (m - 1)`` for an input of length ``m``. The imaginary part of
+    the first number is ignored, and so is that of the middle one if ``n`` is even.
     """
     return along(a, n, axis, norm, out, accelerator_view, "real", inverse=True)
 
@@ -105,7 +107,7 @@ def hfft(
 ) -> Any:
     """The real transform of a Hermitian signal, given its first half (numpy: ``fft.hfft``).
 
-    ``n`` as in :func:`irfft`.
+    ``n`` is that of :func:`irfft`.
     """
     return along(a, n, axis, norm, out, accelerator_view, "real")
 

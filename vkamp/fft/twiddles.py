@@ -1,4 +1,4 @@
-"""The factors between two passes, ``exp(-2j * pi * r * k / (radix * before))``, as objects that kernels use."""
+"""The twiddle factors between two passes, ``exp(-2j * pi * r * k / (radix * before))``, as objects that kernels use."""
 
 # Device functions have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -12,7 +12,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.fft.lengths import MOST_IN_TABLE, roots, table
 
-#: Bits of the lower part of an exponent.
+#: The number of bits in the lower part of an exponent.
 _LOW = 10
 
 
@@ -20,7 +20,8 @@ _LOW = 10
 def powers(w, w4, w8, w16, *, radix: amp.constant):
     """The powers 1 to ``radix - 1`` of a number, given some of them.
 
-    The error of a given number counts twice at most: powers of one number would multiply its error.
+    The error of a given number counts at most twice; repeated multiplication by the number itself would accumulate its
+    error.
     """
     w2 = w * w
     low = (w, w, w2, w4 * w.conjugate())
@@ -42,7 +43,7 @@ def _powers_of(twiddles, k, *, radix: amp.constant):
 
 
 class NoTwiddles:
-    """Of the first pass: all factors are 1."""
+    """The first pass: all factors are 1."""
 
     __slots__ = ()
 
@@ -82,7 +83,7 @@ class Twiddles:
 
 
 class LongTwiddles:
-    """Each factor as the product of two: of the lower bits of the exponent, and of the others."""
+    """Each factor as the product of two: one for the lower bits of the exponent, and one for the others."""
 
     __slots__ = ("values",)
 
@@ -114,12 +115,14 @@ class LongTwiddles:
 
 
 def tile_twiddles(before: int, n: int, dtype: np.dtype[Any]) -> Any:
-    """The factors of a launch whose tiles transform ``n`` numbers, after launches whose product is ``before``."""
+    """The factors of a launch whose tiles transform ``n`` numbers, after launches whose lengths have the product
+    ``before``.
+    """
     return NoTwiddles() if before == 1 else LongTwiddles(before * n, dtype)
 
 
 def twiddles(before: int, radix: int, dtype: np.dtype[Any]) -> Any:
-    """The factors of a pass after passes whose radices' product is ``before``."""
+    """The factors of a pass after passes whose radices have the product ``before``."""
     if before == 1:
         return NoTwiddles()
     if before * radix > MOST_IN_TABLE:

@@ -1,8 +1,8 @@
-"""Linear algebra on any device, by numpy's names: products, contractions, norms, factorisations,
-solutions of equations.
+"""Linear algebra on any device, with numpy's names: products, contractions, norms, factorisations, solutions of
+equations.
 
-Inputs are ``array``, ``array_view`` with any strides, and numpy arrays.  Results are arrays on the device, and nothing
-waits for them.  Leading dimensions are batches.
+Inputs are ``array``, ``array_view`` with any strides, and numpy arrays. Results are arrays on the device, and no
+function waits for them. Leading dimensions are batches.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -43,5 +43,5 @@ _ELSEWHERE = {
     "cho_factor": "cholesky(a)",
 }
 
-if not _TYPE_CHECKING:  # for type checkers, every name would exist
+if not _TYPE_CHECKING:  # for type checkers alone: they would otherwise accept every name
     __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np.linalg)

@@ -1,4 +1,4 @@
-"""What the functions of linear algebra share: their inputs, their results, their repeated calls."""
+"""Parts that the functions of linear algebra share: their inputs, their results, their repeated calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def function(f: _F) -> _F:
-    """A public function: errors show the caller's line, and calls that come again repeat their launches."""
+    """A public function: errors show the caller's line, and repeated calls repeat their launches."""
     call: Any = forwards(f)
     wrapped: Any = functools.wraps(f)(call)
     made: _F = entry_point(repeats(settings)(wrapped))
@@ -29,7 +29,7 @@ def function(f: _F) -> _F:
 
 
 def is_empty(a: Any) -> bool:
-    """Whether an input is an array of the host without elements: containers have at least one."""
+    """Whether an input is an array of the host without elements; containers have at least one."""
     return not isinstance(a, (amp.array, amp.array_view)) and 0 in np.shape(a)
 
 
@@ -58,12 +58,12 @@ class Broadcast(lazy.Lazy):
 
 
 def broadcast(a: Any, shape: tuple[int, ...], view: amp.accelerator_view) -> Any:
-    """A container with that shape: itself, or a copy with its dimensions of one element repeated."""
+    """A container broadcast to a shape: itself, or a copy in which dimensions of one element are repeated."""
     return a if tuple(a.extent) == shape else copied(Broadcast(a, shape), accelerator_view=view)
 
 
 def reshaped(a: Any, shape: tuple[int, ...]) -> Any:
-    """A container in another shape, copied if its strides do not allow that."""
+    """A container in another shape; a copy if its strides do not allow that."""
     if tuple(a.extent) == shape:
         return a
     try:

@@ -1,4 +1,4 @@
-"""Inputs of factorisations: copies in batches, in a type with division."""
+"""Inputs of factorisations: copies in batches, in a type that has division."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from vkamp.algorithms._convert import converted
 from vkamp.blas._operands import container
 from vkamp.linalg._shared import shape_of
 
-#: Rows of a panel, which is factorised column by column.
+#: The rows of a panel, which is factorised column by column.
 PANEL = 32
 
 
 def batch_of(a: Any, name: str, *, square: bool = True) -> tuple[tuple[int, ...], int, int]:
-    """The leading dimensions, rows and columns of an input; TypeError for less than two dimensions, AmpError unless it
-    is square."""
+    """The leading dimensions, rows and columns of an input.
+
+    TypeError for fewer than two dimensions, AmpError unless it is square.
+    """
     shape = shape_of(a)
     if len(shape) < 2:
         raise TypeError(f"{name} takes matrices, or batches of them, not extents {shape}")
@@ -36,7 +38,7 @@ def type_of(*inputs: Any) -> np.dtype[Any]:
 
 
 def floating(a: Any, dtype: Any = np.float32) -> Any:
-    """An input; integers in the host's memory as floats, since numpy's default, int64, is a type that devices lack."""
+    """An input whose integers in host memory are converted to floats: devices may lack int64, numpy's default."""
     return a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind in "iu" else a
 
 
@@ -55,5 +57,5 @@ def copy_of(a: Any, dtype: np.dtype[Any], shape: tuple[int, ...], view: amp.acce
 
 
 def where(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.accelerator_view:
-    """Where a function runs."""
+    """The accelerator_view that a function runs on."""
     return place(accelerator_view, *(x for x in inputs if isinstance(x, (amp.array, amp.array_view))))

@@ -17,20 +17,20 @@ from vkamp.blas._operands import Matrix
 from vkamp.linalg._shared import function, is_empty
 from vkamp.linalg._square import PANEL, batch_of, copy_of, type_of, where
 
-#: Rows of a block on GPUs, behind which the rest of the matrix is updated.
+#: The rows of a block on GPUs; the rest of the matrix is updated after each block.
 WIDE = 128
 
 
 @amp.kernel
 def keep_lower(idx, a):
-    """Zeros above the diagonal."""
+    """Stores zeros above the diagonal."""
     if idx[2] > idx[1]:
         a[idx] = type(a[idx])(0)
 
 
 @amp.kernel
 def factor_block(t_idx, a, count):
-    """The factor of one block of up to ``PANEL`` rows, of which each thread has one."""
+    """Factors one block of up to ``PANEL`` rows; each thread has one row."""
     kind = type(a[0, 0, 0])
     block = amp.tile_static((PANEL, PANEL), kind)
     n = t_idx.tile[0]
@@ -63,9 +63,9 @@ def factor_block(t_idx, a, count):
 
 @amp.kernel
 def factor_registers(t_idx, a, count, *, rows: amp.constant):
-    """The same on GPUs: each thread has a row in registers, and passes its element of a column on.
+    """As ``factor_block``, on GPUs: each thread has a row in registers, and passes its element of a column on.
 
-    Behind ``count`` rows the block is a unit matrix.
+    After ``count`` rows, the block continues as a unit matrix.
     """
     kind = type(a[0, 0, 0])
     column = amp.tile_static(rows, kind)
@@ -107,8 +107,8 @@ def factor_registers(t_idx, a, count, *, rows: amp.constant):
 def cholesky(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The lower triangular ``l`` with ``a = l @ l^H`` of positive definite matrices (numpy: ``linalg.cholesky``).
 
-    Only the lower triangles of ``a`` are read.  Nothing waits, so there is no LinAlgError: a matrix that is not
-    positive definite gives NaN.  AmpError unless the matrices are square.
+    Only the lower triangles of ``a`` are read. The function does not wait, so it raises no LinAlgError: a matrix that
+    is not positive definite gives NaN. AmpError unless the matrices are square.
     """
     lead, n, _ = batch_of(a, "cholesky")
     if is_empty(a):
@@ -124,7 +124,9 @@ potrf = cholesky
 
 
 def factor(view: amp.accelerator_view, made: Any) -> None:
-    """Replaces the lower triangles of a batch by the factors: a block, the rows below it, the rest."""
+    """Replaces the lower triangles of a batch by the factors: in turn a block, the rows below it, and the rest of
+    the matrix.
+    """
     n, whole = int(made.extent[1]), Matrix(made)
     is_complex = made.dtype.kind == "c"
     if _choose.form_of(view) == "tiles":
@@ -146,8 +148,10 @@ def factor(view: amp.accelerator_view, made: Any) -> None:
 
 
 def _factor_in_tiles(view: amp.accelerator_view, whole: Matrix, is_complex: bool) -> None:
-    """The same on GPUs: wide blocks, whose diagonal is factored in narrow ones; the rest is updated by one product,
-    above the diagonal, too, since that takes fewer launches."""
+    """As ``factor``, on GPUs, in wide blocks whose diagonal is factored in narrow ones.
+
+    One product updates the rest, including the part above the diagonal, since that takes fewer launches.
+    """
     n = whole.rows
     width = WIDE if n > WIDE else PANEL
     for start in range(0, n, width):

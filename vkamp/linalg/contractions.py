@@ -1,7 +1,7 @@
 """Contractions of arrays of any rank as products of matrices: ``tensordot`` and ``einsum``.
 
 Each contraction of two operands becomes one product: their dimensions are arranged as (batch, rows, summed) and (batch,
-summed, columns), without a copy where the memory allows that.
+summed, columns), without a copy if the strides allow that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vkamp.linalg.products import into
 
 
 class _Labelled(NamedTuple):
-    """A container with one letter for each dimension; a number has the dimension (1,) and no letter."""
+    """A container with one letter for each dimension. A number has the dimension (1,) and no letter."""
 
     values: Any
     labels: str
@@ -34,7 +34,7 @@ class _Labelled(NamedTuple):
 
 
 class _Diagonal(lazy.Lazy):
-    """The elements whose subscripts of equal letters are equal; ``places``: of each dimension, that of the result."""
+    """The elements whose subscripts of equal letters are equal. ``places``: for each dimension, that of the result."""
 
     __slots__ = ("places", "values")
 
@@ -60,8 +60,8 @@ def tensordot(
 ) -> Any:
     """The sum of products over axes of ``a`` and of ``b`` (numpy: ``tensordot``).
 
-    ``axes``: a number of axes, the last of ``a`` and the first of ``b``; or two axes, or two lists of axes.  AmpError
-    if their extents differ.  A sum over all axes is a ``device_scalar``.
+    ``axes``: a number of axes, which are the last of ``a`` and the first of ``b``; or two axes, or two lists of axes.
+    AmpError if their extents differ. A sum over all axes is a ``device_scalar``.
     """
     ranks = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):
@@ -91,16 +91,16 @@ def einsum(
 ) -> Any:
     """Sums of products by Einstein's convention (numpy: ``einsum``), such as ``einsum("ij,kj->ik", a, b)``.
 
-    Subscripts are letters, ``...`` and an optional ``->result``.  More than two operands are contracted in pairs, in
-    the order that numpy's ``einsum_path`` finds.  AmpError if extents of one letter differ, ValueError for subscripts
-    that do not fit the operands.  A sum over all dimensions is a ``device_scalar``.
+    Subscripts are letters, ``...`` and an optional ``->result``. More than two operands are contracted in pairs, in the
+    order that numpy's ``einsum_path`` finds. AmpError if extents of one letter differ, ValueError for subscripts that
+    do not fit the operands. A sum over all dimensions is a ``device_scalar``.
     """
     inputs, result = _parsed(subscripts, [len(shape_of(each)) for each in operands])
     return _contracted(inputs, result, list(operands), out, accelerator_view)
 
 
 def _parsed(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result; dimensions of ``...`` have letters of their own."""
+    """The letters of each operand and of the result. The dimensions of ``...`` get letters of their own."""
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     inputs = left.split(",")
     if len(inputs) != len(ranks):
@@ -154,7 +154,7 @@ def _path(parts: list[_Labelled], result: str) -> list[tuple[int, ...]]:
         return [tuple(range(len(parts)))]
     shapes = [np.broadcast_to(np.empty(()), tuple(x.values.extent) if x.labels else ()) for x in parts]
     path = np.einsum_path(",".join(x.labels for x in parts) + "->" + result, *shapes, optimize="greedy")[0][1:]
-    # Where numpy takes several operands at once, they are taken in pairs.
+    # numpy may take several operands at once; here they are taken in pairs.
     pairs: list[tuple[int, ...]] = []
     for chosen in path:
         pairs.append(tuple(chosen[:2]) if len(chosen) > 1 else tuple(chosen))
@@ -166,7 +166,7 @@ def _path(parts: list[_Labelled], result: str) -> list[tuple[int, ...]]:
 
 
 def _simple(x: _Labelled, sizes: dict[str, int], view: amp.accelerator_view) -> _Labelled:
-    """An operand without repeated letters, and without dimensions of one element that are longer elsewhere."""
+    """An operand without repeated letters, and without dimensions of one element that are longer in another operand."""
     short = [label for label, n in zip(x.labels, x.values.extent, strict=False) if n == 1 and sizes[label] > 1]
     if short:
         rest = [(label, n) for label, n in zip(x.labels, x.values.extent, strict=True) if label not in short]
@@ -179,7 +179,7 @@ def _simple(x: _Labelled, sizes: dict[str, int], view: amp.accelerator_view) -> 
 
 
 def _summed(x: _Labelled, kept: Any, view: amp.accelerator_view) -> _Labelled:
-    """The sums over the dimensions whose letters nothing else has."""
+    """Sums over the dimensions whose letters occur nowhere else."""
     for label in [each for each in x.labels if each not in kept]:
         total = alg.reduce(x.values, functional.plus, axis=x.labels.index(label), accelerator_view=view)
         values = total if isinstance(total, (amp.array, amp.array_view)) else total.view

@@ -1,9 +1,9 @@
 """Eigenvalues and singular values by one-sided Jacobi rotations.
 
 M. Hestenes, *Inversion of Matrices by Biorthogonalization and Related Results* (1958): rotations of pairs of columns
-make the columns of ``a @ v`` orthogonal.  Their lengths are the singular values.  In each round every column is in one
-pair, and each thread rotates one pair; a sweep has a round for each column.  The number of sweeps is fixed, so that
-nothing waits; the convergence is quadratic.
+make the columns of ``a @ v`` orthogonal. Their lengths are the singular values. In each round, every column is in one
+pair, and each thread rotates one pair; a sweep has a round for each column. The convergence is quadratic. The number of
+sweeps is fixed, so that the host need not wait for a result.
 """
 
 # Kernels have untyped parameters.
@@ -36,7 +36,7 @@ def turn(idx, a, out, *, conjugate: amp.constant):
 
 @amp.kernel
 def largest_parts(idx, a, sizes):
-    """The largest size of a number of each row, of complex ones of their parts."""
+    """The largest magnitude of the numbers in each row; for complex ones, the largest magnitude of their parts."""
     largest = type(sizes[idx])(0)
     for k in range(a.extent[2]):
         largest = max(largest, largest_part(a[idx[0], idx[1], k]))
@@ -45,7 +45,9 @@ def largest_parts(idx, a, sizes):
 
 @amp.kernel
 def divisors(idx, sizes, out, small, large):
-    """What the elements of a matrix are divided by: 1 unless their squares overflow or vanish."""
+    """The numbers by which the elements of each matrix are divided: 1 unless the elements' squares overflow or
+    vanish.
+    """
     largest = sizes[idx[0], 0]
     for k in range(1, sizes.extent[1]):
         largest = max(largest, sizes[idx[0], k])
@@ -66,7 +68,7 @@ def multiply_rows(idx, a, by):
 
 @amp.kernel
 def sum_rows(idx, a, sums):
-    """The sums of the sizes of each row."""
+    """The sums of the magnitudes in each row."""
     total = abs(a[idx[0], idx[1], 0])
     for k in range(1, a.extent[2]):
         total += abs(a[idx[0], idx[1], k])
@@ -94,7 +96,8 @@ def rotate_pairs(idx, columns, v, turn_of, least):
     n = idx[0]
     k = idx[1]
     count = columns.extent[1]
-    # Players of a tournament: the last of an even number stays, the others move on in a circle.
+    # The pairs are those of a round-robin tournament: the last of an even number of players stays, the others move on
+    # in a circle.
     others = (count + 1) // 2 * 2 - 1
     p = turn_of + k
     p = p - others if p >= others else p
@@ -141,7 +144,7 @@ def rotate_pair(columns: Any, v: Any, n: Any, p: Any, q: Any, least: Any) -> Any
 
 @amp.kernel
 def lengths(idx, rows, by, out, *, shifted: amp.constant):
-    """The length of each row; ``shifted``: less a number of its matrix."""
+    """The length of each row; with ``shifted``, less a number for each matrix."""
     total = squared(rows[idx[0], idx[1], 0])
     for i in range(1, rows.extent[2]):
         total += squared(rows[idx[0], idx[1], i])
@@ -151,7 +154,7 @@ def lengths(idx, rows, by, out, *, shifted: amp.constant):
 
 @amp.func
 def precedes(x: Any, y: Any, i: Any, j: Any) -> Any:
-    """Whether ``x``, which is number ``i``, comes before ``y``, number ``j``: NaN is last."""
+    """Whether ``x``, number ``i``, comes before ``y``, number ``j``; NaN comes last."""
     if x == x and y == y:
         return x < y or (x == y and i < j)
     if x == x or y == y:
@@ -161,7 +164,7 @@ def precedes(x: Any, y: Any, i: Any, j: Any) -> Any:
 
 @amp.kernel
 def arrange(idx, keys, rows, out, *, descending: amp.constant):
-    """Stores the rows as columns, in the order of their keys; equal ones in their order."""
+    """Stores the rows as columns, sorted by their keys; equal keys keep their order."""
     n = idx[0]
     own = keys[n, idx[1]]
     place = 0
@@ -188,7 +191,7 @@ def arrange_keys(idx, keys, out):
 
 @amp.kernel
 def split_diagonal(idx, made, q, s):
-    """The sizes of the diagonal, whose phases go to the columns of ``q``."""
+    """Replaces the diagonal by its magnitudes; the phases go to the columns of ``q``."""
     n = idx[0]
     x = made[n, idx[1], idx[1]]
     size = abs(x)
@@ -200,7 +203,8 @@ def split_diagonal(idx, made, q, s):
 
 def scaled(view: amp.accelerator_view, a: Any) -> Any:
     """Divides the elements of each matrix by a number, so that their squares neither overflow nor vanish; returns
-    these numbers."""
+    the numbers.
+    """
     batch, rows, _ = a.extent
     real = real_of(a.dtype)
     sizes, by = (amp.array(amp.extent(*shape), real, accelerator_view=view) for shape in ((batch, rows), (batch,)))
@@ -236,7 +240,7 @@ def _eigen(a: Any, uplo: str, accelerator_view: _View, name: str) -> Any:
         amp.array(amp.extent(*shape), real, accelerator_view=view) for shape in ((batch, n), (batch,), (batch, n))
     )
     factors = scaled(view, g)
-    # With all eigenvalues 0 or more, they are the singular values.
+    # If no eigenvalue is negative, they are the singular values.
     amp.parallel_for_each(view, sums.extent, sum_rows, g, sums)
     amp.parallel_for_each(view, by.extent, largest_of, sums, by)
     amp.parallel_for_each(view, sums.extent, shift, g, by)
@@ -255,10 +259,10 @@ def _uplo(given: str) -> Any:
 
 @function
 def eigh(a: Any, UPLO: str = "L", *, accelerator_view: _View = None) -> Any:  # noqa: N803
-    """``(w, v)``: the eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors in the
-    columns of ``v`` (numpy: ``linalg.eigh``).
+    """``(w, v)``: the eigenvalues of symmetric or Hermitian matrices, and the eigenvectors (numpy: ``linalg.eigh``).
 
-    Only the triangle ``UPLO`` is read.  Errors are of the size of rounding errors of the largest eigenvalue.
+    The eigenvalues are in ascending order; the eigenvectors are the columns of ``v``. Only the triangle ``UPLO`` is
+    read. Errors have the size of rounding errors of the largest eigenvalue.
     """
     batch_of(a, "eigh")
     if is_empty(a):
@@ -308,11 +312,14 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, *, accelera
 
 def decomposed(view: amp.accelerator_view, given: Any, *, full: bool = False) -> tuple[Any, Any, Any]:
     """The left singular vectors, the singular values and the right singular vectors of a batch of matrices, which are
-    changed; vectors are columns.  ``full``: as many vectors as they have elements."""
+    changed.
+
+    Vectors are columns. ``full``: as many vectors as they have elements.
+    """
     batch, rows, columns = given.extent
     stored = amp.array(amp.extent(batch, min(rows, columns), max(rows, columns)), given.dtype, accelerator_view=view)
     if rows < columns:
-        # Of the conjugate transpose, whose columns are the conjugates of the rows.
+        # These are the singular vectors of the conjugate transpose, whose columns are the conjugates of the rows.
         whole = amp.array(amp.extent(batch, columns, rows), given.dtype, accelerator_view=view)
         amp.parallel_for_each(view, whole.extent, turn, given, whole, conjugate=True)
         amp.parallel_for_each(view, stored.extent, turn, whole, stored, conjugate=False)
@@ -325,8 +332,10 @@ def decomposed(view: amp.accelerator_view, given: Any, *, full: bool = False) ->
 
 
 def _decomposed(view: amp.accelerator_view, stored: Any, kept: int) -> tuple[Any, Any, Any]:
-    """``kept`` left singular vectors, the singular values and the right singular vectors; the columns are stored as
-    rows."""
+    """``kept`` left singular vectors, the singular values and the right singular vectors.
+
+    The columns are stored as rows.
+    """
     batch, low, high = stored.extent
     rows = orthogonalise(view, stored)
     real = real_of(stored.dtype)
@@ -338,8 +347,8 @@ def _decomposed(view: amp.accelerator_view, stored: Any, kept: int) -> tuple[Any
     amp.parallel_for_each(view, keys.extent, lengths, stored, keys, keys, shifted=False)
     amp.parallel_for_each(view, keys.extent, arrange, keys, stored, made, descending=True)
     amp.parallel_for_each(view, keys.extent, arrange, keys, rows, v, descending=True)
-    # The columns are orthogonal, but those of singular values of almost 0 are rounding errors; so they are made by
-    # reflections, which are orthogonal in any case.
+    # The columns are orthogonal, but those of singular values near 0 consist of rounding errors. So reflections make
+    # these columns, which are orthogonal in any case.
     taus = reflections.factor(view, made)
     amp.parallel_for_each(view, q.extent, identity, q)
     reflections.apply(view, made, taus, q, adjoint=False)

@@ -1,4 +1,4 @@
-"""What follows from singular values: least squares, pseudo-inverses, ranks, condition numbers."""
+"""Results that are based on singular values: least squares, pseudo-inverses, ranks, condition numbers."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -46,7 +46,10 @@ def count_above(idx, values, out, relative, least):
 
 @amp.kernel
 def divide_columns(idx, v, s, out, relative):
-    """Columns divided by singular values; zeros where these are at most ``relative`` times the first one."""
+    """Divides columns by singular values.
+
+    Columns of singular values up to ``relative`` times the first one become zeros.
+    """
     value = s[idx[0], idx[2]]
     is_kept = value > relative * s[idx[0], 0] or value != value
     out[idx] = v[idx] / value if is_kept else type(v[idx])(0)
@@ -54,7 +57,7 @@ def divide_columns(idx, v, s, out, relative):
 
 @amp.kernel
 def divide_rows(idx, y, s, out, relative):
-    """Rows divided by singular values; zeros where these are at most ``relative`` times the first one."""
+    """Divides rows by singular values. Rows of singular values up to ``relative`` times the first one become zeros."""
     value = s[idx[0], idx[1]]
     is_kept = value > relative * s[idx[0], 0] or value != value
     out[idx] = y[idx] / value if is_kept else type(y[idx])(0)
@@ -62,8 +65,9 @@ def divide_rows(idx, y, s, out, relative):
 
 @amp.kernel
 def sum_residuals(idx, b, y, s, relative, out):
-    """The squared length of what a solution leaves of each right side: below the triangular factor, and along singular
-    vectors that are left out."""
+    """The squared length of the residual for each right side: below the triangular factor, and along the singular
+    vectors that are left out.
+    """
     column = idx[0]
     total = type(relative)(0)
     for i in range(s.extent[1], b.extent[1]):
@@ -76,7 +80,7 @@ def sum_residuals(idx, b, y, s, relative, out):
 
 @amp.kernel
 def divide_sizes(idx, one, other, out, *, multiplies: amp.constant):
-    """The quotient of two numbers, or their product; an indeterminate one of numbers is infinite."""
+    """The quotient of two numbers, or their product. An indeterminate result of numbers is replaced by infinity."""
     x = one[idx]
     y = other[idx]
     result = x * y if multiplies else x / y
@@ -87,7 +91,10 @@ def divide_sizes(idx, one, other, out, *, multiplies: amp.constant):
 
 
 def _relative(given: Any, dtype: np.dtype[Any], rows: int, columns: int) -> Any:
-    """Singular values of at most this part of the largest one count as 0; LAPACK's rounding error by default."""
+    """The fraction of the largest singular value up to which others count as 0.
+
+    By default it is LAPACK's rounding error.
+    """
     real = real_of(dtype)
     return real.type(max(rows, columns) * np.finfo(real).eps if given is None else given)
 
@@ -104,10 +111,11 @@ def matrix_rank(
     accelerator_view: _View = None,
 ) -> Any:  # fmt: skip
     """The number of singular values above ``tol``, or above ``rtol`` times the largest one (numpy:
-    ``linalg.matrix_rank``), as int32; of one matrix as a ``device_scalar``.
+    ``linalg.matrix_rank``).
 
-    By default ``rtol`` is the larger extent times the rounding error of the type.  ``hermitian``: the sizes of
-    eigenvalues, of which only the lower triangle is read.  A vector has rank 0 or 1.  ValueError for both bounds.
+    It is int32; for one matrix, it is a ``device_scalar``. By default, ``rtol`` is the larger extent times the rounding
+    error of the type. ``hermitian``: uses the magnitudes of eigenvalues, and reads only the lower triangle. A vector
+    has rank 0 or 1. ValueError if both bounds are given.
     """
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank takes tol or rtol, not both")
@@ -144,8 +152,8 @@ def pinv(
 ) -> Any:  # fmt: skip
     """The Moore-Penrose pseudo-inverses of matrices (numpy: ``linalg.pinv``), by singular values.
 
-    Singular values of at most ``rcond`` (also ``rtol``) times the largest one count as 0; by default the larger extent
-    times the rounding error of the type, also where numpy 1 takes 1e-15.  ``hermitian`` makes no difference.
+    Singular values of at most ``rcond`` (also ``rtol``) times the largest one count as 0. The default is the larger
+    extent times the rounding error of the type, even where numpy 1 uses 1e-15. ``hermitian`` makes no difference.
     """
     if rcond is not None and rtol is not None:
         raise ValueError("pinv takes rcond or rtol, not both")
@@ -168,8 +176,8 @@ def cond(x: Any, p: Any = None, *, accelerator_view: _View = None) -> Any:
     """The condition numbers of matrices by a norm (numpy: ``linalg.cond``); of one matrix as a ``device_scalar``.
 
     ``p``: None or 2 for the largest singular value over the smallest one, -2 for the inverse of that; else an order of
-    :func:`norm`, for ``norm(x, p) * norm(inv(x), p)``.  A singular matrix has an infinite one.  AmpError for empty
-    matrices, and for those that are not square, but with 2 and -2.
+    :func:`norm`, for ``norm(x, p) * norm(inv(x), p)``. The condition number of a singular matrix is infinite. AmpError
+    for empty matrices, and for matrices that are not square, unless ``p`` is None, 2 or -2.
     """
     is_spectral = p in (None, 2, -2)
     lead, rows, columns = batch_of(x, "cond", square=not is_spectral)
@@ -194,13 +202,13 @@ def _of_norm(found: Any, batch: int) -> Any:
 
 @function
 def lstsq(a: Any, b: Any, rcond: float | None = None, *, accelerator_view: _View = None) -> Any:
-    """``(x, residuals, rank, s)``: the ``x`` with the least ``norm(a @ x - b)`` of one matrix, and among several such
-    ``x`` that with the least norm (numpy: ``linalg.lstsq``).
+    """``(x, residuals, rank, s)``: the ``x`` that minimises ``norm(a @ x - b)`` (numpy: ``linalg.lstsq``).
 
-    ``b``: a vector, or right sides in columns.  ``rank``: a ``device_scalar`` of int32.  ``s``: the singular values;
-    those of at most ``rcond`` times the largest one count as 0, by default the larger extent times the rounding error
-    of the type.  ``residuals``: the squared length of ``a @ x - b`` for each right side, where ``a`` has more rows than
-    columns, else empty; numpy leaves it empty for dependent columns, too.  By a QR factorisation and singular values.
+    Of several such ``x``, it is that with the smallest norm. ``a`` is one matrix; ``b`` is a vector, or has right sides
+    as columns. ``rank``: a ``device_scalar`` of int32. ``s``: the singular values; those of at most ``rcond`` times the
+    largest one count as 0, by default the larger extent times the rounding error of the type. ``residuals``: the
+    squared length of ``a @ x - b`` for each right side if ``a`` has more rows than columns, else empty; numpy also
+    leaves it empty for dependent columns. Computed by a QR factorisation and singular values.
     """
     lead, rows, columns = batch_of(a, "lstsq", square=False)
     if lead:

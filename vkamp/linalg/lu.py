@@ -21,7 +21,7 @@ from vkamp.linalg._square import PANEL, batch_of, copy_of, type_of, where
 from vkamp.linalg.lu_tiles import magnitude
 
 _View = amp.accelerator_view | None
-#: Threads that look for a pivot.
+#: The number of threads that look for a pivot.
 _THREADS = 64
 
 
@@ -50,7 +50,7 @@ def choose_pivot(t_idx, a, pivots, j):
                 place = places[k]
         places[0] = place
         pivots[n, j] = place
-    # All have read the column before rows are exchanged.
+    # All threads have read the column before rows are exchanged.
     t_idx.barrier.wait()
     other = places[0]
     for k in range(t, a.extent[2], _THREADS):
@@ -67,7 +67,7 @@ def eliminate(idx, a, j, stop):
     i = j + 1 + idx[1]
     pivot = a[n, j, j]
     factor = a[n, i, j]
-    # A pivot of 0 has zeros below it.
+    # If the pivot is 0, so are the elements below it.
     if magnitude(pivot) != 0:
         factor = factor / pivot
     a[n, i, j] = factor
@@ -102,7 +102,7 @@ def multiply_diagonal(idx, lu, pivots, out):
 
 @amp.kernel
 def add_logarithms(idx, lu, pivots, signs, logs):
-    """The sign (of complex numbers a number of size 1) and the logarithm of the size of the determinant."""
+    """The sign (for complex numbers, a number of magnitude 1) and the logarithm of the determinant's magnitude."""
     n = idx[0]
     kind = type(lu[0, 0, 0])
     size = type(logs[0])
@@ -121,12 +121,12 @@ def add_logarithms(idx, lu, pivots, signs, logs):
 
 @amp.kernel
 def identity(idx, out):
-    """Ones on the diagonal, zeros elsewhere."""
+    """Stores ones on the diagonal and zeros elsewhere."""
     out[idx] = type(out[idx])(1) if idx[1] == idx[2] else type(out[idx])(0)
 
 
 def factor(view: amp.accelerator_view, made: Any) -> Any:
-    """Replaces a batch by its factors; the pivots: row ``j`` was exchanged with row ``pivots[.., j]``."""
+    """Replaces a batch by its factors, and returns the pivots: row ``j`` was exchanged with row ``pivots[.., j]``."""
     batch, rows, columns = made.extent
     steps = min(rows, columns)
     pivots = amp.array(amp.extent(batch, steps), np.int32, accelerator_view=view)
@@ -154,9 +154,9 @@ def factor(view: amp.accelerator_view, made: Any) -> Any:
 def lu_factor(a: Any, *, accelerator_view: _View = None) -> Any:
     """``(lu, pivots)``: the factors of matrices with their rows exchanged (scipy: ``lu_factor``; LAPACK: ``getrf``).
 
-    ``lu`` has the upper triangular factor, and below the diagonal the lower one, whose diagonal is 1.  Row ``j`` was
-    exchanged with row ``pivots[..., j]``, an int32 from 0.  The matrices need not be square.  A pivot of 0 is not an
-    error: the factors are right, and a solution with them is infinite or NaN.
+    ``lu`` contains the upper triangular factor, and below the diagonal the lower one, whose diagonal is 1. Row ``j``
+    was exchanged with row ``pivots[..., j]``, an int32 that counts from 0. The matrices need not be square. A pivot of
+    0 is not an error: the factors are right, and a solution with them is infinite or NaN.
     """
     lead, rows, columns = batch_of(a, "lu_factor", square=False)
     if is_empty(a):
@@ -172,7 +172,7 @@ getrf = lu_factor
 
 @function
 def lu_solve(factors: Any, b: Any, *, accelerator_view: _View = None) -> Any:
-    """Solves ``a @ x = b`` by the factors of ``a`` (scipy: ``lu_solve``); ``b`` as in :func:`solve`."""
+    """Solves ``a @ x = b``, given the factors of ``a`` (scipy: ``lu_solve``). ``b`` is that of :func:`solve`."""
     lu, pivots = factors
     lead, n, _ = batch_of(lu, "lu_solve")
     view = where(accelerator_view, lu, b)
@@ -215,9 +215,9 @@ def _right_side(lead: tuple[int, ...], n: int, b: Any, dtype: Any, view: amp.acc
 def solve(a: Any, b: Any, *, accelerator_view: _View = None) -> Any:
     """Solves ``a @ x = b`` (numpy: ``linalg.solve``), by an LU factorisation with partial pivoting.
 
-    ``b``: a vector, or a matrix of right sides in its columns, or batches of such matrices; batches are broadcast.
-    Nothing waits, so there is no LinAlgError: a singular matrix gives infinite or NaN elements.  AmpError if the
-    extents do not fit.
+    ``b``: a vector, or a matrix of right sides in its columns, or batches of such matrices; batches are broadcast. The
+    function does not wait, so it raises no LinAlgError: a singular matrix gives infinite or NaN elements. AmpError if
+    the extents do not fit.
     """
     lead, n, _ = batch_of(a, "solve")
     if is_empty(a) or is_empty(b):
@@ -234,7 +234,7 @@ def solve(a: Any, b: Any, *, accelerator_view: _View = None) -> Any:
 def inv(a: Any, *, accelerator_view: _View = None) -> Any:
     """The inverse matrices (numpy: ``linalg.inv``).
 
-    Nothing waits, so there is no LinAlgError: a singular matrix gives infinite or NaN elements.
+    The function does not wait, so it raises no LinAlgError: a singular matrix gives infinite or NaN elements.
     """
     lead, n, _ = batch_of(a, "inv")
     if is_empty(a):
@@ -274,7 +274,7 @@ def det(a: Any, *, accelerator_view: _View = None) -> Any:
 def slogdet(a: Any, *, accelerator_view: _View = None) -> Any:
     """``(sign, logabsdet)``: the determinants as signs and logarithms (numpy: ``linalg.slogdet``).
 
-    A singular matrix has the sign 0 and the logarithm -inf.  Of one matrix they are ``device_scalar``s.
+    The sign of a singular matrix is 0, and the logarithm is -inf. For one matrix, both are a ``device_scalar``.
     """
     batch_of(a, "slogdet")
     if is_empty(a):
@@ -291,9 +291,10 @@ def solve_triangular(
     a: Any, b: Any, *, lower: bool = False, trans: str = "N", unit_diagonal: bool = False,
     accelerator_view: _View = None,
 ) -> Any:  # fmt: skip
-    """Solves ``op(a) @ x = b`` with triangular matrices (scipy: ``solve_triangular``), ``b`` as in :func:`solve`.
+    """Solves ``op(a) @ x = b`` with triangular matrices (scipy: ``solve_triangular``). ``b`` is that of :func:`solve`.
 
-    ``trans``: "N", "T" or "C".  Only one triangle of ``a`` is read.  A zero on the diagonal divides.
+    ``trans``: "N", "T" or "C". Only one triangle of ``a`` is read. A zero on the diagonal gives infinite or NaN
+    elements.
     """
     lead, n, _ = batch_of(a, "solve_triangular")
     if trans not in ("N", "T", "C"):

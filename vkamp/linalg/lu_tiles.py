@@ -1,9 +1,9 @@
-"""LU factorisation on GPUs: a tile has a few columns of the matrix in its registers.
+"""LU factorisation on GPUs: a tile holds a few columns of the matrix in its registers.
 
-Launches and the latency of memory are what narrow panels cost.  So one tile factors ``columns`` columns, of which each
-thread has some rows, and finds the pivots without a launch for each; it exchanges the rows of the panel and solves its
-upper part, too (as the panels of MAGMA: S. Tomov, J. Dongarra and M. Baboulin, *Towards dense linear algebra for hybrid
-GPU accelerated manycore systems*, 2010).  A second launch updates the rest of the panel.
+The time of narrow panels goes into launches and the latency of memory. So one tile factors ``columns`` columns, of
+which each thread has some rows, and finds the pivots without a launch for each. It also exchanges the rows of the panel
+and solves its upper part (as the panels of MAGMA: S. Tomov, J. Dongarra and M. Baboulin, *Towards dense linear algebra
+for hybrid GPU accelerated manycore systems*, 2010). A second launch updates the rest of the panel.
 """
 
 # Kernels have untyped parameters.
@@ -20,9 +20,9 @@ from vkamp import tile
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
 
-#: Columns of a panel, whose rest of the matrix is updated by one product.
+#: The columns of a panel. One product updates the rest of the matrix after each panel.
 WIDE = 64
-#: Threads of a tile at most, and rows of each at most with so many columns.
+#: The largest number of threads in a tile, and the largest number of rows for each, by the number of columns.
 _THREADS = 512
 _SHAPES = ((8, 8), (16, 4))
 
@@ -37,7 +37,7 @@ class Best32:
 
 @amp.struct
 class Best64:
-    """The same in double precision."""
+    """As ``Best32``, in double precision."""
 
     size: amp.float64
     place: amp.int32
@@ -45,7 +45,7 @@ class Best64:
 
 @amp.func
 def larger(x: Any, y: Any) -> Any:
-    """The pivot: of equal sizes the first one."""
+    """The pivot: the larger of two numbers; of equal ones, the first."""
     if y.size > x.size or (y.size == x.size and y.place < x.place):
         return y
     return x
@@ -53,7 +53,7 @@ def larger(x: Any, y: Any) -> Any:
 
 @amp.func
 def magnitude(x: Any) -> Any:
-    """The absolute value, of a complex number the sum of those of its parts."""
+    """The absolute value; for a complex number, the sum of the absolute values of its parts."""
     if hasattr(x, "imag"):
         return abs(x.real) + abs(x.imag)
     return abs(x)
@@ -76,8 +76,10 @@ def find_pivot(
 
 @amp.func
 def eliminate(own: Any, upper: Any, t: Any, place: Any, *, j: amp.constant, threads: amp.constant) -> Any:
-    """Exchanges the rows ``j`` and ``place``, which are ``upper[1]`` and ``upper[0]``, and subtracts multiples of the
-    pivot's row from those below."""
+    """Exchanges the rows ``j`` and ``place``, which are ``upper[1]`` and ``upper[0]``, and eliminates column ``j``.
+
+    It subtracts multiples of the pivot's row from the rows below.
+    """
     columns = own.extent[1]
     pivot = upper[0, j]
     for r in amp.static_range(own.extent[0]):
@@ -89,7 +91,7 @@ def eliminate(own: Any, upper: Any, t: Any, place: Any, *, j: amp.constant, thre
             for c in amp.static_range(columns):
                 own[0, c] = upper[0, c]
         if i > j:
-            # A pivot of 0 has zeros below it.
+            # If the pivot is 0, so are the elements below it.
             if magnitude(pivot) != 0:
                 own[r, j] = own[r, j] / pivot
             for c in amp.static_range(j + 1, columns):
@@ -103,7 +105,7 @@ def factor_columns(
 ):  # fmt: skip
     """Factors the columns ``start`` to ``stop``, and brings those of the panel, ``first`` to ``last``, up to date.
 
-    Their rows are exchanged, and the upper rows behind ``stop`` solved.
+    Their rows are exchanged, and the upper rows after ``stop`` are solved.
     """
     n = t_idx.tile[0]
     t = t_idx.local[1]
@@ -150,7 +152,7 @@ def factor_columns(
 def finish_column(
     a: Any, places: Any, corner: Any, n: Any, k: Any, start: Any, stop: Any, *, columns: amp.constant
 ) -> Any:
-    """Exchanges the rows of another column of the panel, and solves its upper part behind the factored columns."""
+    """Exchanges the rows of another column of the panel, and solves its upper part, after the factored columns."""
     for j in range(stop - start):
         other = start + places[j]
         if other != start + j:
@@ -182,7 +184,7 @@ def update_rest(idx, a, start, stop):
 
 @amp.kernel
 def exchange_others(idx, a, pivots, start, stop):
-    """Applies the exchanges of a panel's rows to the columns beside it."""
+    """Applies the exchanges of a panel's rows to the columns outside of the panel."""
     n = idx[0]
     k = idx[1] if idx[1] < start else idx[1] + stop - start
     for j in range(start, stop):
@@ -194,7 +196,7 @@ def exchange_others(idx, a, pivots, start, stop):
 
 
 def shape_of(view: amp.accelerator_view, rows: int) -> tuple[int, int, int] | None:
-    """The threads of a tile, the rows of each, and their columns; None for too many rows."""
+    """The threads of a tile, the rows of each, and their columns; ``None`` if there are too many rows."""
     limits = view.accelerator.limits
     most = _THREADS if limits is None else limits.tile_threads
     threads = min(_THREADS, most, max(32, 1 << (rows - 1).bit_length()))
@@ -203,7 +205,7 @@ def shape_of(view: amp.accelerator_view, rows: int) -> tuple[int, int, int] | No
 
 
 def factor(view: amp.accelerator_view, made: Any, pivots: Any) -> bool:
-    """Replaces a batch by its factors, and fills ``pivots``; False for matrices with too many rows."""
+    """Replaces a batch by its factors, and fills ``pivots``; returns False for matrices with too many rows."""
     batch, rows, columns = map(int, made.extent)
     steps = min(rows, columns)
     if shape_of(view, rows) is None:

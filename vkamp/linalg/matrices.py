@@ -1,5 +1,7 @@
-"""Powers and chains of products, equations between tensors, and what rearranges elements: traces, diagonals,
-transposes, Kronecker and cross products."""
+"""Powers and chains of products, equations between tensors, and functions that rearrange elements.
+
+The latter are traces, diagonals, transposes, and Kronecker and cross products.
+"""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -43,7 +45,7 @@ class _DiagonalOf(lazy.Lazy):
 
 @amp.kernel
 def multiply_blocks(idx, a, b, out):
-    """A block of ``b`` for each element of ``a``."""
+    """Stores a block of ``b`` for each element of ``a``."""
     first = idx * 0
     within = idx * 0
     for d in amp.static_range(idx.rank):
@@ -69,8 +71,10 @@ def _types(*inputs: Any) -> np.dtype[Any]:
 
 @function
 def matrix_power(a: Any, n: int, *, accelerator_view: _View = None) -> Any:
-    """Square matrices to an integer power, by repeated squaring (numpy: ``linalg.matrix_power``); negative powers are
-    those of the inverse.  TypeError for another exponent, AmpError for matrices that are not square."""
+    """Square matrices to an integer power, by repeated squaring (numpy: ``linalg.matrix_power``).
+
+    Negative powers are those of the inverse. TypeError for another exponent, AmpError for matrices that are not square.
+    """
     try:
         n = operator.index(n)
     except TypeError:
@@ -97,7 +101,7 @@ def matrix_power(a: Any, n: int, *, accelerator_view: _View = None) -> Any:
 def multi_dot(arrays: Any, *, accelerator_view: _View = None) -> Any:
     """The product of two or more matrices, in the order with the fewest multiplications (numpy: ``linalg.multi_dot``).
 
-    The first one may be a row vector, the last one a column vector.  T. Cormen et al., *Introduction to Algorithms*:
+    The first one may be a row vector, and the last one a column vector. T. Cormen et al., *Introduction to Algorithms*:
     matrix-chain multiplication.
     """
     given = list(arrays)
@@ -122,7 +126,7 @@ def multi_dot(arrays: Any, *, accelerator_view: _View = None) -> Any:
 
 
 def _chain(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to divide each part of a chain of matrices of ``sizes[k]`` by ``sizes[k + 1]`` elements."""
+    """Where to divide each part of a chain of matrices; matrix ``k`` has ``sizes[k]`` by ``sizes[k + 1]`` elements."""
     count = len(sizes) - 1
     costs = dict.fromkeys(((k, k) for k in range(count)), 0)
     splits = {}
@@ -140,7 +144,7 @@ def _chain(sizes: list[int]) -> dict[tuple[int, int], int]:
 def kron(a: Any, b: Any, *, out: Any = None, accelerator_view: _View = None) -> Any:
     """The Kronecker product: ``b`` times each element of ``a``, in blocks (numpy: ``kron``).
 
-    The input of lower rank is taken with leading dimensions of one element.
+    The input of lower rank gets leading dimensions of one element.
     """
     shapes = shape_of(a), shape_of(b)
     rank = max(map(len, shapes))
@@ -161,8 +165,10 @@ def kron(a: Any, b: Any, *, out: Any = None, accelerator_view: _View = None) -> 
 
 @function
 def cross(x1: Any, x2: Any, *, axis: int = -1, accelerator_view: _View = None) -> Any:
-    """The vector products of vectors of three elements along an axis (array API: ``linalg.cross``); the other
-    dimensions are broadcast.  ValueError for other numbers of elements."""
+    """The vector products of vectors of three elements along an axis (array API: ``linalg.cross``).
+
+    The other dimensions are broadcast. ValueError for other numbers of elements.
+    """
     shapes = shape_of(x1), shape_of(x2)
     for shape in shapes:
         if not -len(shape) <= axis < len(shape) or shape[axis] != 3:
@@ -198,8 +204,10 @@ def matrix_transpose(x: Any, *, accelerator_view: _View = None) -> Any:
 
 @function
 def diagonal(x: Any, *, offset: int = 0, accelerator_view: _View = None) -> Any:
-    """A diagonal of each matrix of a batch (array API: ``linalg.diagonal``), as a copy; ``offset`` above the main one,
-    or below it if negative."""
+    """A diagonal of each matrix of a batch (array API: ``linalg.diagonal``), as a copy.
+
+    ``offset``: its distance above the main one; negative below it.
+    """
     lead, rows, columns = batch_of(x, "diagonal", square=False)
     length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     if is_empty(x) or length == 0:
@@ -211,8 +219,11 @@ def diagonal(x: Any, *, offset: int = 0, accelerator_view: _View = None) -> Any:
 
 @function
 def trace(x: Any, *, offset: int = 0, dtype: Any = None, accelerator_view: _View = None) -> Any:
-    """The sums of a diagonal of each matrix of a batch (array API: ``linalg.trace``); of one matrix as a
-    ``device_scalar``.  Types as in ``algorithms.sum``."""
+    """The sum of a diagonal of each matrix of a batch (array API: ``linalg.trace``); of one matrix as a
+    ``device_scalar``.
+
+    The types are those of ``algorithms.sum``.
+    """
     found = diagonal(x, offset=offset, accelerator_view=accelerator_view)
     if is_empty(found):
         return np.sum(found, axis=-1, dtype=dtype)
@@ -221,8 +232,11 @@ def trace(x: Any, *, offset: int = 0, dtype: Any = None, accelerator_view: _View
 
 @function
 def tensorsolve(a: Any, b: Any, axes: Any = None, *, accelerator_view: _View = None) -> Any:
-    """The ``x`` with ``tensordot(a, x, x.ndim) = b`` (numpy: ``linalg.tensorsolve``); ``axes``: those of ``a`` that are
-    moved to its end first.  AmpError unless ``a`` is a square matrix with its dimensions so combined."""
+    """The ``x`` with ``tensordot(a, x, x.ndim) = b`` (numpy: ``linalg.tensorsolve``).
+
+    ``axes``: these axes of ``a`` are moved to its end first. AmpError unless ``a``, with its dimensions combined in
+    this way, is a square matrix.
+    """
     if axes is not None:
         rank = len(shape_of(a))
         moved = [axis % rank for axis in axes]
@@ -239,8 +253,10 @@ def tensorsolve(a: Any, b: Any, axes: Any = None, *, accelerator_view: _View = N
 
 @function
 def tensorinv(a: Any, ind: int = 2, *, accelerator_view: _View = None) -> Any:
-    """The inverse for ``tensordot(tensorinv(a), b, ind)`` (numpy: ``linalg.tensorinv``); the first ``ind`` dimensions
-    of ``a`` are its rows.  ValueError for other ``ind`` than positive ones."""
+    """The inverse for ``tensordot(tensorinv(a), b, ind)`` (numpy: ``linalg.tensorinv``).
+
+    The first ``ind`` dimensions of ``a`` are its rows. ValueError unless ``ind`` is positive.
+    """
     shape = shape_of(a)
     if ind <= 0:
         raise ValueError(f"ind is positive, not {ind}")

@@ -82,10 +82,10 @@ def norm(
 ) -> Any:
     """A norm of a vector or matrix, or of those along one or two axes (numpy: ``linalg.norm``).
 
-    ``ord`` of vectors: a number, ``inf``, ``-inf``, or 0 for the number of elements that are not zero; by default 2.
-    Of matrices: ``"fro"`` (the default), 1, -1, ``inf`` or ``-inf``, and ``"nuc"``, 2 or -2, by their singular values.
-    By default the norm of all elements.  Integers give float32.  A single norm is a ``device_scalar``.  ValueError for
-    other orders.
+    ``ord`` of vectors: a number, ``inf``, ``-inf``, or 0 for the number of elements that are not zero; by default 2. Of
+    matrices: ``"fro"`` (the default), 1, -1, ``inf`` or ``-inf``, and ``"nuc"``, 2 or -2, which are computed from
+    singular values. By default, the norm of all elements. Integers give float32. A single norm is a ``device_scalar``.
+    ValueError for other orders.
     """
     x = floating(x)
     if is_empty(x):
@@ -113,7 +113,7 @@ def norm(
 
 
 def _shaped(found: Any, source: lazy.Lazy, axes: _Axes, keepdims: bool) -> Any:
-    """The norms without the axes, or with each as one element; one norm as a number on the device."""
+    """The norms without the axes, or with each axis as one element; a single norm as a number on the device."""
     shape = tuple(1 if d in axes else n for d, n in enumerate(source.extent))
     if keepdims:
         return found.reshape(*shape)
@@ -127,13 +127,13 @@ def _squares(source: lazy.Lazy) -> Any:
 
 
 def _magnitudes(source: lazy.Lazy) -> lazy.Lazy:
-    """The absolute values, of integers as float32."""
+    """The absolute values; those of integers as float32."""
     kind = computed_type(source).kind
     return lazy.map(_magnitude if kind in "fc" else _float_magnitude, source)
 
 
 def _reduced(source: lazy.Lazy, op: Any, axes: _Axes, view: amp.accelerator_view) -> Any:
-    """The combination along axes, with one element along each of them."""
+    """The combination along axes, each of which has one element afterwards."""
     if len(axes) == source.extent.rank:
         return alg.reduce(source, op, accelerator_view=view).view
     for d in axes:
@@ -175,7 +175,7 @@ def _of_matrices(source: lazy.Lazy, ord: Any, axes: _Axes, view: amp.accelerator
 def matrix_norm(
     x: Any, *, keepdims: bool = False, ord: Any = "fro", accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """The norm of each matrix of a batch (array API: ``linalg.matrix_norm``); orders as in :func:`norm`."""
+    """The norm of each matrix of a batch (array API: ``linalg.matrix_norm``). The orders are those of :func:`norm`."""
     return norm(x, ord, (-2, -1), keepdims, accelerator_view=accelerator_view)
 
 
@@ -188,8 +188,10 @@ def vector_norm(
     ord: Any = 2,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The norms of vectors along one or more axes, by default of all elements as one vector (array API:
-    ``linalg.vector_norm``); orders as in :func:`norm`."""
+    """The norms of vectors along one or more axes (array API: ``linalg.vector_norm``).
+
+    By default, all elements are one vector. The orders are those of :func:`norm`.
+    """
     x = floating(x)
     if is_empty(x):
         return np.linalg.norm(np.asarray(x).ravel(), ord) if axis is None else np.linalg.norm(x, ord, axis, keepdims)

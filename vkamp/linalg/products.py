@@ -19,9 +19,9 @@ from vkamp.linalg._shared import broadcast, count, function, is_empty, nothing, 
 def matmul(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The matrix product (numpy: ``matmul``; ``a @ b`` of containers).
 
-    A vector stands for a row on the left and for a column on the right; leading dimensions are batches, and are
-    broadcast.  Products of float16 are summed in float32, and rounded once; integers wrap.  Two vectors give a
-    ``device_scalar``.  AmpError if the extents do not match, or if ``out`` overlaps an input.
+    A vector stands for a row on the left and for a column on the right. Leading dimensions are batches, and are
+    broadcast. Products of float16 are summed in float32 and rounded once; integers wrap. Two vectors give a
+    ``device_scalar``. AmpError if the extents do not match, or if ``out`` overlaps an input.
     """
     shapes = shape_of(a), shape_of(b)
     if not shapes[0] or not shapes[1]:
@@ -122,7 +122,7 @@ def vecdot(
 
 
 def _with_last(a: Any, axis: int) -> Any:
-    """An input with an axis as the last one."""
+    """An input with an axis moved to the end."""
     rank = len(shape_of(a))
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is not one of {rank} axes")
@@ -134,7 +134,7 @@ def _with_last(a: Any, axis: int) -> Any:
 def outer(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The products of all pairs of elements (numpy: ``outer``): ``result[i, j] = a[i] * b[j]``.
 
-    Inputs of several dimensions are rows, in row-major order.
+    Inputs of several dimensions are flattened in row-major order.
     """
     shape = (count(shape_of(a)), count(shape_of(b)))
     view = place(accelerator_view, *(x for x in (a, b, out) if isinstance(x, (amp.array, amp.array_view))))

@@ -1,7 +1,7 @@
-"""QR factorisation by Householder's reflections (LAPACK: ``geqrf``, ``orgqr``).
+"""QR factorisation by Householder reflections (LAPACK: ``geqrf``, ``orgqr``).
 
-Reflection ``j`` is ``1 - tau * v @ v^H``, where ``v`` has zeros before ``j`` and 1 there, and is stored below the
-diagonal.
+Reflection ``j`` is ``1 - tau * v @ v^H``. Its vector ``v``, which has zeros before ``j`` and a 1 there, is stored below
+the diagonal.
 """
 
 # Kernels have untyped parameters.
@@ -20,13 +20,13 @@ from vkamp.linalg._shared import function, is_empty
 from vkamp.linalg._square import batch_of, copy_of, type_of, where
 
 _View = amp.accelerator_view | None
-#: Threads that compute a norm.
+#: The number of threads that compute a norm.
 _THREADS = 64
 
 
 @amp.func
 def conjugated(x: Any) -> Any:
-    """The conjugate, of a real number itself."""
+    """The conjugate; a real number itself."""
     if hasattr(x, "imag"):
         return x.conjugate()
     return x
@@ -34,7 +34,7 @@ def conjugated(x: Any) -> Any:
 
 @amp.func
 def squared(x: Any) -> Any:
-    """The square of the size of a number."""
+    """The square of the magnitude of a number."""
     if hasattr(x, "imag"):
         return x.real * x.real + x.imag * x.imag
     return x * x
@@ -42,7 +42,7 @@ def squared(x: Any) -> Any:
 
 @amp.func
 def largest_part(x: Any) -> Any:
-    """The size of a number, or of the larger part of a complex one."""
+    """The magnitude of a number; for a complex one, the larger magnitude of its parts."""
     if hasattr(x, "imag"):
         return max(abs(x.real), abs(x.imag))
     return abs(x)
@@ -50,8 +50,10 @@ def largest_part(x: Any) -> Any:
 
 @amp.kernel
 def make_reflection(t_idx, a, taus, j):
-    """The reflection that makes the elements below the diagonal in column ``j`` zero; scaled, so that no square
-    overflows."""
+    """The reflection that makes the elements below the diagonal in column ``j`` zero.
+
+    It is scaled, so that no square overflows.
+    """
     n = t_idx.tile[0]
     t = t_idx.local[1]
     kind = type(a[n, j, j])
@@ -121,12 +123,12 @@ def keep_upper(idx, a, out):
 
 @amp.kernel
 def identity(idx, out):
-    """Ones on the diagonal, zeros elsewhere."""
+    """Stores ones on the diagonal and zeros elsewhere."""
     out[idx] = type(out[idx])(1) if idx[1] == idx[2] else type(out[idx])(0)
 
 
 def factor(view: amp.accelerator_view, made: Any) -> Any:
-    """Replaces a batch by its reflections and the upper triangular factor; returns the numbers ``tau``."""
+    """Replaces a batch by its reflections and the upper triangular factor, and returns the numbers ``tau``."""
     batch, rows, columns = made.extent
     steps = min(rows, columns)
     taus = amp.array(amp.extent(batch, steps), made.dtype, accelerator_view=view)
@@ -165,7 +167,7 @@ def qr(a: Any, mode: str = "reduced", *, accelerator_view: _View = None) -> Any:
     """``(q, r)`` with ``a = q @ r``, orthonormal columns of ``q`` and upper triangular ``r`` (numpy: ``linalg.qr``).
 
     ``mode``: "reduced", "complete" (``q`` is square), "r" for ``r`` alone, or "raw" for the reflections of
-    :func:`geqrf`, transposed, and ``tau``.  ValueError for another one.
+    :func:`geqrf`, transposed, and ``tau``. ValueError for other modes.
     """
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"mode is 'reduced', 'complete', 'r' or 'raw', not {mode!r}")

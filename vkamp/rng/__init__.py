@@ -1,7 +1,7 @@
-"""Random numbers on any device, by numpy's names: ``Generator(Philox4x32(seed)).normal(size=n)``.
+"""Random numbers on any device, with numpy's names: ``Generator(Philox4x32(seed)).normal(size=n)``.
 
-Bit generators are streams of words; a :class:`Generator` makes distributions of them.  Each element is computed from
-its position alone, so results do not depend on the device.
+Bit generators are streams of words; a :class:`Generator` turns them into numbers of a distribution. Each element is
+computed from its position alone, so results do not depend on the device.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -37,5 +37,5 @@ _ELSEWHERE = {
     **dict.fromkeys(("PCG64", "PCG64DXSM", "MT19937", "SFC64"), "Philox(seed), PCG32(seed), or Threefry4x32(seed)"),
 }
 
-if not _TYPE_CHECKING:  # for type checkers, every name would exist
+if not _TYPE_CHECKING:  # for type checkers alone: they would otherwise accept every name
     __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np.random)

@@ -1,7 +1,7 @@
 """Logarithms, sines and cosines of random words, by polynomials.
 
-They consist of additions, multiplications and operations on bits only: in a kernel with ``precise=True`` they have the
-same bits on every device.  The polynomials are those of S. L. Moshier's *Cephes* (``logf``, ``sinf``, ``cosf``).
+They consist only of additions, multiplications and operations on bits: in a kernel with ``precise=True``, they have the
+same bits on every device. The polynomials are those of S. L. Moshier's *Cephes* (``logf``, ``sinf``, ``cosf``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROOT = 0x3F3504F3
 
 @amp.func
 def log(x: Any) -> Any:
-    """The natural logarithm of a normal float32 above 0; at most 1 ulp off."""
+    """The natural logarithm of a normal float32 above 0, with an error of at most 1 ulp."""
     bits = amp.asuint(x) - amp.uint32(_ROOT)
     exponent = amp.float32(amp.asint(bits) >> 23)
     f = amp.asfloat((bits & amp.uint32(0x7FFFFF)) + amp.uint32(_ROOT)) - amp.float32(1.0)
@@ -29,7 +29,7 @@ def log(x: Any) -> Any:
     for k in amp.static_range(1, 9):
         y = y * f + amp.float32(_LOG[k])
     y = y * f * z
-    # The logarithm of 2 in two parts: the product with the larger one is exact.
+    # The logarithm of 2 in two parts; the product with the larger one is exact.
     y = y + exponent * amp.float32(-2.12194440e-4)
     y = y - amp.float32(0.5) * z
     return f + y + exponent * amp.float32(0.693359375)

@@ -1,4 +1,4 @@
-"""Where random numbers go: a new array or ``out``, four elements a thread."""
+"""Storing random numbers: in a new array or in ``out``, four elements for each thread."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -32,7 +32,7 @@ def _store_four(idx, source, out, n):
 
 
 def shape_of(size: Any) -> tuple[int, ...]:
-    """A size as a shape; of None that of one element."""
+    """A size as a shape; for ``None``, that of one element."""
     if size is None:
         return (1,)
     return tuple(int(each) for each in size) if isinstance(size, (tuple, list)) else (int(size),)
@@ -50,9 +50,10 @@ def stored(
     out: Any,
     accelerator_view: amp.accelerator_view | None,
 ) -> Any:
-    """The elements of a source of ``size`` elements in ``out``, or in a new array; a number where both are None.
+    """The elements of a source, in ``out`` or in a new array; a Python number if both ``size`` and ``out`` are
+    ``None``.
 
-    ``make``: the source, of a number of elements.  Elements of 64 bits may come as pairs of words.
+    ``make``: returns the source for a number of elements. Elements of 64 bits may be pairs of words.
     """
     if out is not None and not isinstance(out, (amp.array, amp.array_view)):
         out = amp.array_view(out)
@@ -76,5 +77,5 @@ def stored(
 
 
 def source_is_whole(source: lazy.Lazy) -> bool:
-    """Whether it computes elements of 64 bits, not pairs of words."""
+    """Whether a source computes elements of 64 bits as such, not as pairs of words."""
     return not getattr(source, "in_words", False)

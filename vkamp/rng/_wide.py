@@ -43,5 +43,5 @@ def product(a: Any, b: Any) -> Any:
 
 @amp.func
 def below(a: Any, b: Any) -> Any:
-    """``a < b`` of numbers without a sign."""
+    """``a < b`` of unsigned numbers."""
     return a.y < b.y or (a.y == b.y and a.x < b.x)

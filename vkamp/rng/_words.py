@@ -1,7 +1,7 @@
 """Streams of random words, computed where an algorithm reads them.
 
-A stream is an endless row of uint32 in groups of four.  A generator whose groups are computed from their number alone
-(a *counter-based* one) gives any element without the ones before it.
+A stream is an endless sequence of uint32 in groups of four. A *counter-based* generator computes a group from its
+number alone, and so any element without those before it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Words(lazy.Lazy):
 
 
 class Pairs(lazy.Lazy):
-    """Two words in a row for each element, as a uint2, low word first."""
+    """Two consecutive words for each element, as a uint2, low word first."""
 
     __slots__ = ("words",)
     in_words = True

@@ -1,4 +1,4 @@
-"""What all bit generators share: seeds, positions, states, and streams that do not overlap."""
+"""Parts that all bit generators share: seeds, positions, states, and streams that do not overlap."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @entry_point
 class BitGenerator(ABC):
-    """A stream of random words with a position, numpy's ``BitGenerator`` for devices.
+    """A stream of random words with a position: numpy's ``BitGenerator`` for devices.
 
-    A draw of ``n`` elements takes the next words and moves the position; nothing is computed on the host.  Threads may
-    draw from one generator.  It can be copied and pickled.
+    A draw of ``n`` elements takes the next words and moves the position; the host computes no numbers. Threads may
+    share a generator. Generators can be copied and pickled.
     """
 
-    #: Words of 32 bits of the key.
+    #: The number of 32-bit words in the key.
     key_words: int
     #: The type of :meth:`random_raw`.
     word: np.dtype[Any] = np.dtype(np.uint32)
@@ -59,7 +59,10 @@ class BitGenerator(ABC):
     @property
     @abstractmethod
     def state(self) -> dict[str, Any]:
-        """The key and the position, as numpy's; it can be assigned, and compared after ``==`` of its arrays."""
+        """The key and the position, in numpy's form.
+
+        It can be assigned, and two states are equal if their arrays are.
+        """
 
     def take(self, words: int, align: int = 1) -> int:
         """Moves the position by a number of words, and returns where they begin, a multiple of ``align``."""
@@ -71,7 +74,7 @@ class BitGenerator(ABC):
     def random_raw(
         self, size: Any = None, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
     ) -> Any:
-        """The next words of the stream, uint32 or uint64; one number where ``size`` is None."""
+        """The next words of the stream, uint32 or uint64; a single number if ``size`` is ``None``."""
         return stored(self._raw, size, self.word, out, accelerator_view)
 
     def _raw(self, n: int) -> Words | Pairs:
@@ -80,7 +83,7 @@ class BitGenerator(ABC):
         return Pairs(n, self.words(2 * n, self.take(2 * n, 2)))
 
     def spawn(self, n_children: int) -> list[Self]:
-        """Generators with keys of their own, from ``SeedSequence.spawn``; TypeError for one made from a key."""
+        """Generators with keys of their own, from ``SeedSequence.spawn``; TypeError if this one was made from a key."""
         if self.seed_seq is None:
             raise TypeError("a bit generator that was made from a key has no seed sequence to spawn from")
         return [type(self)(child) for child in self.seed_seq.spawn(n_children)]
@@ -92,7 +95,7 @@ class BitGenerator(ABC):
 
     @property
     def key_of_retries(self) -> tuple[int, int]:
-        """The key of the words that replace rejected ones; another one than the stream's."""
+        """The key of the words that replace rejected ones; it differs from the stream's key."""
         low, high = np.random.SeedSequence([0x7265747279, *self.key]).generate_state(2, np.uint32)
         return int(low), int(high)
 
@@ -101,7 +104,7 @@ class BitGenerator(ABC):
 class CounterBased(BitGenerator):
     """A bit generator whose words are a function of a key and a counter."""
 
-    #: Words of 32 bits of a counter, and of what is computed from it.
+    #: The number of 32-bit words in a counter, and in the result that is computed from it.
     counter_words: int
     words_per_counter: int
 
@@ -118,7 +121,7 @@ class CounterBased(BitGenerator):
         return super().take(words, align) % self._period
 
     def advance(self, delta: int) -> Self:
-        """Moves the counter by ``delta``, and drops the rest of its words, as numpy; returns the generator."""
+        """Moves the counter by ``delta``, drops its remaining words, as numpy does, and returns the generator."""
         with self.lock:
             self._position = self._moved(delta)
         return self
@@ -133,7 +136,9 @@ class CounterBased(BitGenerator):
 
     @property
     def state(self) -> dict[str, Any]:
-        """The key, the last counter that was used, and how many of its words were used, as numpy's state has them."""
+        """The key, the last counter that was used, and how many of its words were used, in the form of numpy's
+        state.
+        """
         per_word = self.word.itemsize // 4
         counter, used = divmod(self._position - 1, self.words_per_counter)
         return {
@@ -169,7 +174,7 @@ def _number(words: tuple[int, ...]) -> int:
 
 
 def _in_words(value: Any, count: int, what: str, word: np.dtype[Any] | None = None) -> tuple[int, ...]:
-    """An integer, or an array of words of the given type or its own, as words of 32 bits."""
+    """An integer, or an array of words of the given type or of 32 bits, as words of 32 bits."""
     if isinstance(value, (int, np.integer)):
         number = int(value)
     else:

@@ -1,7 +1,7 @@
 """Random numbers of many distributions, computed from a stream's words where an algorithm reads them.
 
-Element ``i`` depends on its own words alone (and pairs of normal numbers on theirs), so every device computes the same
-numbers, in any order.  Where a number is rejected, further words come from a stream of the element's own.
+Element ``i`` depends on its own words alone (normal numbers are made in pairs), so every device computes the same
+numbers, in any order. If a number is rejected, further words come from a separate stream of the element.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from vkamp.rng.philox import philox4x32
 
 @amp.func
 def unit_float32(word: Any) -> Any:
-    """A float32 in [0, 1): the upper 24 bits of a word, as numpy's."""
+    """A float32 in [0, 1) from the upper 24 bits of a word, as in numpy."""
     return amp.float32(word >> 8) * amp.float32(2.0**-24)
 
 
 @amp.func
 def unit_float64(pair: Any) -> Any:
-    """A float64 in [0, 1): the upper 53 bits of two words, as numpy's."""
+    """A float64 in [0, 1) from the upper 53 bits of two words, as in numpy."""
     upper = amp.float64(pair.y) * amp.float64(2.0**21) + amp.float64(pair.x >> 11)
     return upper * amp.float64(2.0**-53)
 
@@ -64,7 +64,7 @@ class Scaled:
 
 @amp.func
 def normal_pair(first: Any, second: Any) -> Any:
-    """Two normal float32 of two words.
+    """Two normal float32 from two words.
 
     G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*, 1958.
     """
@@ -75,14 +75,14 @@ def normal_pair(first: Any, second: Any) -> Any:
 
 @amp.func
 def normal_pair64(first: Any, second: Any) -> Any:
-    """Two normal float64 of two pairs of words."""
+    """Two normal float64 from two pairs of words."""
     radius = amp.precise_math.sqrt(amp.float64(-2.0) * amp.precise_math.log(open_float64(first)))
     half_turns = unit_float64(second) * amp.float64(2.0) - amp.float64(1.0)
     return radius * amp.precise_math.cospi(half_turns), radius * amp.precise_math.sinpi(half_turns)
 
 
 class Normals(lazy.Lazy):
-    """Standard normal numbers: two for two words, or for two pairs of words."""
+    """Standard normal numbers: two from two words, or from two pairs of words."""
 
     __slots__ = ("pair", "words")
 
@@ -115,13 +115,13 @@ def exp(x: Any) -> Any:
 
 @amp.func
 def exponential_float32(word: Any) -> Any:
-    """A standard exponential float32 of a word, by the inverse of the distribution function."""
+    """A standard exponential float32 from a word, by the inverse of the distribution function."""
     return -log(open_float32(word))
 
 
 @amp.func
 def exponential_float64(pair: Any) -> Any:
-    """A standard exponential float64 of two words."""
+    """A standard exponential float64 from two words."""
     return -amp.precise_math.log(open_float64(pair))
 
 
@@ -129,7 +129,9 @@ def exponential_float64(pair: Any) -> Any:
 
 
 class Retries:
-    """Words for elements whose first ones were rejected: ``block(i, k)`` is the ``k``-th four of element ``i``."""
+    """Words for elements whose first ones were rejected: ``block(i, k)`` is the ``k``-th group of four of element
+    ``i``.
+    """
 
     __slots__ = ("first", "high", "key")
 
@@ -146,7 +148,7 @@ class Retries:
 
 
 class Integers(lazy.Lazy):
-    """Integers of ``[low, low + span)`` without bias, as uint32.
+    """Unbiased integers in ``[low, low + span)``, as uint32.
 
     D. Lemire, *Fast Random Integer Generation in an Interval*, 2019.
     """
@@ -226,7 +228,7 @@ class Gammas(lazy.Lazy):
     def __init__(self, n: int, retries: Retries, shape: float) -> None:
         super().__init__(n)
         self.retries = retries
-        # A shape below 1 is that of one more, times a power of a uniform number.
+        # A gamma number of a shape below 1 is one of the shape plus 1, times a power of a uniform number.
         d = (shape if shape >= 1 else shape + 1) - 1 / 3
         self.c, self.d = np.float32(1 / np.sqrt(9 * d)), np.float32(d)
         self.inverse = np.float32(0 if shape >= 1 else 1 / shape)
@@ -254,7 +256,7 @@ class Gammas(lazy.Lazy):
 
 
 class SmallPoissons(lazy.Lazy):
-    """Poisson numbers of a small mean: how many exponential waiting times fit into it."""
+    """Poisson numbers of a small mean: the number of exponential waiting times that fit into it."""
 
     __slots__ = ("mean", "retries")
 

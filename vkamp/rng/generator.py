@@ -1,4 +1,4 @@
-"""Random numbers on devices by numpy's names: ``Generator(Philox4x32(seed)).normal(size=n)``."""
+"""Random numbers on devices with numpy's names: ``Generator(Philox4x32(seed)).normal(size=n)``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _MOST_OF_POISSON = 2.0**24
 
 @entry_point
 class _Distributions:
-    """What a generator and its lazy inputs share: each method gives a distribution, ``_given`` its numbers."""
+    """The distributions that a generator and its lazy inputs share.
+
+    Each method chooses a distribution; ``_given`` returns its numbers.
+    """
 
     bit_generator: BitGenerator
 
@@ -38,7 +41,7 @@ class _Distributions:
         return words if each == 1 else Pairs(n, words)
 
     def _retries(self, n: int) -> dist.Retries:
-        """Words beside the stream for elements that begin at its position, which moves by them."""
+        """Words of a separate stream for elements that begin at its position; moves this position."""
         start = self.bit_generator.take(n)
         return dist.Retries(self.bit_generator.key_of_retries, start)
 
@@ -87,7 +90,7 @@ class _Distributions:
         return self._given(lambda n: lazy.map(dist.exp, lazy.map(scaled, self._normals(n, words))), size, kind, out)
 
     def _normals(self, n: int, words: int) -> Lazy:
-        # Two numbers need two of the words: a draw begins at an even one.
+        # Two numbers need two words; a draw begins at an even one.
         start = self.bit_generator.take((n + n % 2) * words, 2 * words)
         found = self.bit_generator.words((n + n % 2) * words, start)
         return dist.Normals(n, found if words == 1 else Pairs(n + n % 2, found))
@@ -141,9 +144,9 @@ class _Distributions:
         endpoint: bool = False,
         out: Any = None,
     ) -> Any:
-        """Integers of [low, high), or [low, high] with ``endpoint``, without bias; of [0, low) without ``high``.
+        """Unbiased integers in [low, high), or in [low, high] with ``endpoint``; in [0, low) without ``high``.
 
-        ValueError if the interval is empty, or ``dtype`` has not all of its numbers.
+        ValueError if the interval is empty, or ``dtype`` does not contain all of its numbers.
         """
         kind = np.dtype(dtype)
         if kind.kind not in "iu":
@@ -200,12 +203,13 @@ class LazyDistributions(_Distributions):
 
 @entry_point
 class Generator(_Distributions):
-    """Random numbers on a device, numpy's ``Generator`` with results as ``amp.array``.
+    """Random numbers on a device: numpy's ``Generator`` with results as ``amp.array``.
 
-    ``size``: a number of elements, a shape, or None for one Python number.  ``out``: a container or array for the
-    numbers, instead of a size.  ``accelerator_view``: where they are computed without ``out``; the default device's.
-    The numbers are determined by the bit generator's seed and by what was drawn before; they are the same on every
-    device, those of ``gamma`` and ``poisson`` and all float64 but for devices that compute ``float64`` otherwise.
+    ``size``: a number of elements, a shape, or None for one Python number. ``out``: a container or array for the
+    numbers, instead of a size. ``accelerator_view``: where they are computed if there is no ``out``; by default, on the
+    default device. The numbers are determined by the bit generator's seed and by the draws before. They are the same on
+    every device, except for those of ``gamma``, ``poisson`` and float64 on devices that compute ``float64`` in another
+    way.
     """
 
     def __init__(self, bit_generator: BitGenerator, accelerator_view: amp.accelerator_view | None = None) -> None:
@@ -250,9 +254,9 @@ class Generator(_Distributions):
         alg.shuffle(x, self._key(), out=x)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
-        """Elements of a container of one dimension, or numbers below ``a``: all as likely, or with probabilities ``p``.
+        """Elements of a container of one dimension, or numbers below ``a``, with equal probabilities or with ``p``.
 
-        Without ``replace`` no element comes twice, and ``p`` is not supported.
+        Without ``replace``, no element is chosen twice, and ``p`` is not supported.
         """
         n = int(a) if isinstance(a, (int, np.integer)) else lazy.of(a).extent[0]
         if p is not None:
@@ -288,7 +292,9 @@ class Generator(_Distributions):
 
 
 def default_rng(seed: Any = None) -> Generator:
-    """A generator on the default device: of a seed, of a bit generator, or a generator as it is (numpy's function)."""
+    """A generator on the default device, made from a seed or a bit generator; a generator is returned as it is
+    (numpy).
+    """
     if isinstance(seed, Generator):
         return seed
     return Generator(seed if isinstance(seed, BitGenerator) else Philox4x32(seed))

@@ -1,8 +1,8 @@
 """PCG32: a linear congruential generator of 64 bits whose states are permuted to words.
 
 M. E. O'Neill, *PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for Random Number
-Generation*, 2014.  F. B. Brown, *Random Number Generation with Arbitrary Strides*, 1994, has the method by which a
-thread begins at any position: so many steps are one multiplication and one addition.
+Generation*, 2014. A thread can begin at any position, because any number of steps is one multiplication and one
+addition (F. B. Brown, *Random Number Generation with Arbitrary Strides*, 1994).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _steps(increment: int) -> Any:
 
 
 def _power(factor: int, term: int, steps: int) -> tuple[int, int]:
-    """The factor and the term of so many steps."""
+    """The factor and the term of a number of steps."""
     f, t = 1, 0
     while steps:
         if steps & 1:
@@ -87,7 +87,8 @@ class _WordsPCG32(Words):
 class PCG32(BitGenerator):
     """PCG32 (``pcg32_random_r``): a state of 64 bits, and one of 2^63 streams.
 
-    ``seed``: as for the others; or ``key=initial_state | sequence << 64``, the two arguments of ``pcg32_srandom_r``.
+    ``seed`` is that of the other generators. Alternatively, ``key=initial_state | sequence << 64`` has the two
+    arguments of ``pcg32_srandom_r``.
     """
 
     key_words = 4

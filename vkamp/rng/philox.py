@@ -1,8 +1,8 @@
-"""The Philox generators: an element's number, encrypted.
+"""The Philox generators, which encrypt an element's number.
 
-J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel Random Numbers: As Easy as 1, 2, 3*, SC 2011.  The known
-answers of Random123 hold for :func:`philox4x32` and :func:`philox4x64`, and numpy's ``Philox`` has the words of
-:class:`Philox4x64`.
+J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel Random Numbers: As Easy as 1, 2, 3*, SC 2011.
+:func:`philox4x32` and :func:`philox4x64` reproduce the known answers of Random123, and :class:`Philox4x64` has the
+words of numpy's ``Philox``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROUNDS = 10
 
 @amp.func
 def philox4x32(counter: Any, key: Any) -> Any:
-    """Four random words of a counter (uint4) and a key (uint2), in ten rounds."""
+    """Four random words from a counter (uint4) and a key (uint2), in ten rounds."""
     c = amp.uint4(counter)
     k = amp.uint2(key)
     for _ in amp.static_range(_ROUNDS):
@@ -34,7 +34,7 @@ def philox4x32(counter: Any, key: Any) -> Any:
 
 @amp.func
 def philox4x64(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
-    """Four random numbers of 64 bits of a counter ``(a, b, c, d)`` and a key, in ten rounds; each is a uint2."""
+    """Four random numbers of 64 bits from a counter ``(a, b, c, d)`` and a key, in ten rounds; each is a uint2."""
     first = amp.uint2(0xE14C6C93, 0xD2E7470E)
     second = amp.uint2(0x95121157, 0xCA5A8263)
     k0 = amp.uint2(key0)
@@ -65,9 +65,9 @@ class _Words4x32(Words):
 class Philox4x32(CounterBased):
     """Philox with 32-bit words and ten rounds: a counter of 128 bits and a key of 64.
 
-    The fastest generator here, and the default.  ``seed``: None for one from the operating system, an integer, a
-    sequence of integers, or a ``numpy.random.SeedSequence``.  ``key``, an integer of 64 bits, replaces the seed;
-    ``counter`` is the number before the first one that is used, as numpy's.
+    The fastest generator here, and the default. ``seed``: None for one from the operating system, an integer, a
+    sequence of integers, or a ``numpy.random.SeedSequence``. ``key``, an integer of 64 bits, replaces the seed.
+    ``counter`` is the number before the first one that is used, as in numpy.
     """
 
     key_words = 2
@@ -100,8 +100,8 @@ class _Words4x64(Words):
 class Philox4x64(CounterBased):
     """Philox with 64-bit words and ten rounds, bit for bit numpy's ``Philox``: a counter of 256 bits, a key of 128.
 
-    Its words are computed in halves, so it needs no 64-bit integers of the device.  Random floats are numpy's, too, if
-    no draws of 32 and 64 bits alternate.  ``seed``, ``key`` and ``counter``: as numpy's.
+    Its words are computed in halves, so the device needs no 64-bit integers. Random floats equal numpy's, too, unless
+    draws of 32 and 64 bits alternate. ``seed``, ``key`` and ``counter`` are numpy's.
     """
 
     key_words = 4

@@ -1,9 +1,9 @@
-"""Sobol points: sequences that fill the unit cube more evenly than random ones do.
+"""Sobol points: sequences that fill the unit cube more evenly than random ones.
 
-I. M. Sobol, *On the Distribution of Points in a Cube*, 1967; the Gray code's order is that of I. A. Antonov and V. M.
-Saleev, 1979.  The direction numbers are those of S. Joe and F. Y. Kuo, *Constructing Sobol Sequences with Better
-Two-Dimensional Projections*, 2008 (``new-joe-kuo-6``), for the 1,111 dimensions that have their property A.  Scrambling
-is Owen's, by the hash of B. Burley, *Practical Hash-based Owen Scrambling*, 2020.
+I. M. Sobol, *On the Distribution of Points in a Cube*, 1967, in the Gray code order of I. A. Antonov and V. M. Saleev,
+1979. The direction numbers are those of S. Joe and F. Y. Kuo, *Constructing Sobol Sequences with Better Two-Dimensional
+Projections*, 2008 (``new-joe-kuo-6``), for the 1,111 dimensions that have their property A. Scrambling is Owen's, by
+the hash of B. Burley, *Practical Hash-based Owen Scrambling*, 2020.
 """
 
 # Kernels have untyped parameters.
@@ -29,14 +29,16 @@ MOST_DIMENSIONS = 1111
 
 @lru_cache(maxsize=1)
 def _table() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The primitive polynomials, leading and last coefficients included, and the first direction integers."""
+    """The primitive polynomials, including leading and last coefficients, and the first direction integers."""
     with np.load(Path(__file__).with_name("directions.npz")) as found:
         return found["poly"].astype(np.uint32), found["m"].astype(np.uint32)
 
 
 @lru_cache(maxsize=16)
 def direction_numbers(dimensions: int) -> np.ndarray[Any, Any]:
-    """The direction numbers of the first dimensions: shape (dimensions, 32), uint32, the first bit's first."""
+    """The direction numbers of the first dimensions, of shape (dimensions, 32), as uint32; that of the first bit
+    comes first.
+    """
     if not 1 <= dimensions <= MOST_DIMENSIONS:
         raise ValueError(f"Sobol points have 1 to {MOST_DIMENSIONS} dimensions, not {dimensions}")
     polynomials, first = _table()
@@ -70,7 +72,7 @@ def _point(table, dimension, number):
 
 @amp.func
 def _scrambled(x, seed):
-    """Owen's scrambling: each bit is changed depending on the bits above it."""
+    """Owen's scrambling: each bit changes depending on the bits above it."""
     x = amp.direct3d.reversebits(x)
     x += seed
     x ^= x * amp.uint32(0x6C50B47C)
@@ -102,10 +104,11 @@ def _store_points(idx, table, seeds, first, finished, out, *, scrambled: amp.con
 
 @entry_point
 class Sobol:
-    """Points of a Sobol sequence, as scipy's ``qmc.Sobol``: the next ones with each call.
+    """Points of a Sobol sequence, as scipy's ``qmc.Sobol``; each call returns the next ones.
 
-    ``d``: the number of dimensions, 1 to 1111.  ``scramble``: whether they are scrambled, by ``seed`` (as the bit
-    generators'); scrambled points are uniform one by one, and give unbiased means.  Use 2^m points for the best mean.
+    ``d``: the number of dimensions, 1 to 1111. ``scramble``: whether they are scrambled, by ``seed`` (as that of the
+    bit generators). Each scrambled point is uniform, and the points give unbiased means. Use 2^m points for the best
+    mean.
     """
 
     def __init__(
@@ -155,7 +158,7 @@ class Sobol:
         return self
 
     def reset(self) -> Sobol:
-        """Begins again with the first point."""
+        """Returns to the first point."""
         self.num_generated = 0
         return self
 
@@ -163,8 +166,8 @@ class Sobol:
 class sobol_rng_collection:
     """A position in a Sobol sequence for each element, AMPRNG's class of this name, for kernels.
 
-    ``extent``: of the collection.  ``dimensions``: of the points.  ``skipahead``: how many points lie between those of
-    neighbouring elements at the beginning.  A kernel takes the collection as an argument and calls ``next(idx)``,
+    ``extent``: that of the collection. ``dimensions``: those of the points. ``skipahead``: the initial distance between
+    the points of neighbouring elements. A kernel takes the collection as an argument and calls ``next(idx)``,
     ``skip(idx, n)``, ``get_uint(idx, dimension)`` and ``get_single(idx, dimension)``.
     """
 

@@ -12,7 +12,7 @@ from vkamp.rng.philox import philox4x32
 
 @amp.struct
 class philox_stream:
-    """A stream of random numbers of one thread, by Philox4x32 with ten rounds."""
+    """A stream of random numbers for one thread, by Philox4x32 with ten rounds."""
 
     counter: amp.uint4
     words: amp.uint4
@@ -21,7 +21,7 @@ class philox_stream:
 
     @amp.func
     def next_uint4(self) -> Any:
-        """The next four words; those that :meth:`next_uint` has not returned yet stay."""
+        """The next four words; the words that :meth:`next_uint` has yet to return are kept."""
         self.counter.x += 1
         if self.counter.x == 0:
             self.counter.y += 1
@@ -43,7 +43,7 @@ class philox_stream:
 
     @amp.func
     def next_float4(self) -> Any:
-        """Four uniform float32 in [0, 1), of :meth:`next_uint4`."""
+        """Four uniform float32 in [0, 1), from :meth:`next_uint4`."""
         w = self.next_uint4()
         return amp.float4(unit_float32(w.x), unit_float32(w.y), unit_float32(w.z), unit_float32(w.w))
 
@@ -57,7 +57,7 @@ class philox_stream:
 
 @amp.func
 def philox(seed: Any, stream: Any) -> Any:
-    """A stream for a thread: those of one seed with different numbers ``stream`` are independent.
+    """A stream for a thread. Streams of one seed with different numbers ``stream`` are independent.
 
     Its words are those of ``Philox4x32(key=seed, counter=stream << 64)``.
     """

@@ -25,7 +25,7 @@ def _rotated(x: Any, by: Any) -> Any:
 
 @amp.func
 def threefry2x32(counter: Any, key: Any) -> Any:
-    """Two random words of a counter and a key, each a uint2, in twenty rounds."""
+    """Two random words from a counter and a key, each a uint2, in twenty rounds."""
     keys = (key.x, key.y, amp.uint32(_PARITY) ^ key.x ^ key.y)
     a = counter.x + key.x
     b = counter.y + key.y
@@ -40,7 +40,7 @@ def threefry2x32(counter: Any, key: Any) -> Any:
 
 @amp.func
 def threefry4x32(counter: Any, key: Any) -> Any:
-    """Four random words of a counter and a key, each a uint4, in twenty rounds."""
+    """Four random words from a counter and a key, each a uint4, in twenty rounds."""
     keys = (key.x, key.y, key.z, key.w, amp.uint32(_PARITY) ^ key.x ^ key.y ^ key.z ^ key.w)
     a = counter.x + key.x
     b = counter.y + key.y
@@ -84,7 +84,7 @@ class _Words2x32(Words):
 class Threefry2x32(CounterBased):
     """Threefry with two words in twenty rounds: a counter and a key of 64 bits.
 
-    ``seed``, ``key`` and ``counter``: as Philox4x32.
+    ``seed``, ``key`` and ``counter`` are those of Philox4x32.
     """
 
     key_words = 2
@@ -112,7 +112,7 @@ class _Words4x32(Words):
 class Threefry4x32(CounterBased):
     """Threefry with four words in twenty rounds: a counter and a key of 128 bits.
 
-    ``seed``, ``key`` and ``counter``: as Philox4x32.
+    ``seed``, ``key`` and ``counter`` are those of Philox4x32.
     """
 
     key_words = 4

@@ -1,6 +1,6 @@
-"""TinyMT32, a small Mersenne twister for each element of a collection, as AMPRNG's ``tinymt_collection``.
+"""TinyMT32, a small Mersenne twister for each element of a collection: AMPRNG's ``tinymt_collection``.
 
-M. Saito, M. Matsumoto, *Tiny Mersenne Twister*, 2011; RFC 8682 has the algorithm and its numbers.
+M. Saito, M. Matsumoto, *Tiny Mersenne Twister*, 2011; RFC 8682 defines the algorithm and its constants.
 """
 
 # Kernels have untyped parameters.
@@ -61,7 +61,7 @@ class tinymt:
 
 @amp.func
 def _advanced(g: Any) -> Any:
-    # A state of zeros would stay.
+    # A state of zeros would never change.
     if (g.s0 & amp.uint32(0x7FFFFFFF)) == 0 and g.s1 == 0 and g.s2 == 0 and g.s3 == 0:
         g.s0, g.s1, g.s2, g.s3 = amp.uint32(0x54), amp.uint32(0x49), amp.uint32(0x4E), amp.uint32(0x59)
     for _ in range(_BEFORE):
@@ -71,7 +71,7 @@ def _advanced(g: Any) -> Any:
 
 @amp.func
 def tinymt_of(seed: Any) -> Any:
-    """A generator of a seed of 32 bits, as ``tinymt32_init``."""
+    """A generator from a seed of 32 bits, as ``tinymt32_init``."""
     s = amp.private(4, amp.uint32)
     s[0], s[1], s[2], s[3] = amp.uint32(seed), amp.uint32(_MAT1), amp.uint32(_MAT2), amp.uint32(_TMAT)
     for i in range(1, 8):
@@ -93,7 +93,7 @@ def _second(x: Any) -> Any:
 
 @amp.func
 def tinymt_of_two(seed: Any, number: Any) -> Any:
-    """A generator of two words, as ``tinymt32_init_by_array``."""
+    """A generator from two words, as ``tinymt32_init_by_array``."""
     s = amp.private(4, amp.uint32)
     s[0], s[1], s[2], s[3] = amp.uint32(0), amp.uint32(_MAT1), amp.uint32(_MAT2), amp.uint32(_TMAT)
     for step in range(8):
@@ -129,8 +129,8 @@ def tinymt_collection(extent: Any, seed: int = 1, accelerator_view: amp.accelera
     """An ``amp.array`` of generators (AMPRNG: ``tinymt_collection``), each with a seed of its own.
 
     A kernel draws by ``generators[idx].next_uint()``, ``next_single()`` or ``next_single12()``, which advances that
-    element.  ``extent``: of one to three dimensions.  ``seed``: 32 bits.  AMPRNG gives elements different parameters
-    of the recurrence; here they have the parameters of RFC 8682 and different seeds.
+    element. ``extent``: one to three dimensions. ``seed``: 32 bits. AMPRNG gives elements different parameters of the
+    recurrence; here they have the parameters of RFC 8682 and different seeds.
     """
     if not 0 <= seed < 1 << 32:
         raise ValueError(f"the seed has 32 bits: {seed} does not fit")

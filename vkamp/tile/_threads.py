@@ -1,4 +1,4 @@
-"""The threads of a tile, in a row, and what each of them brings: a value, or a private array of items."""
+"""The threads of a tile, in row-major order, and the items that each contributes: a value, or a private array."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def striped_to_blocked(t_idx: Any, x: Any) -> Any:
 
 @amp.func
 def _padded(at: Any) -> Any:
-    """A place in memory with a gap after every 32 items: the threads' places are then in different banks."""
+    """A position in memory with a gap after every 32 items: the threads' positions are then in different banks."""
     if amp.target.cpu:
         return at
     return at + (at >> 5)
@@ -61,9 +61,10 @@ def _padded(at: Any) -> Any:
 
 @amp.func
 def scatter(t_idx: Any, x: Any, ranks: Any) -> Any:
-    """The items at the places that ``ranks`` gives them: item ``x`` becomes number ``ranks`` of the tile.
+    """The items at the positions that ``ranks`` gives them: item ``x`` becomes number ``ranks`` of the tile.
 
-    ``ranks`` is an int32, or a private array of as many as ``x`` has items: a permutation of the tile's items.
+    ``ranks`` is an int32, or a private array with as many elements as ``x`` has items: a permutation of the tile's
+    items.
     """
     own, places = items_of(x), items_of(ranks)
     stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
@@ -80,7 +81,7 @@ def scatter(t_idx: Any, x: Any, ranks: Any) -> Any:
 
 @amp.func
 def gather(t_idx: Any, x: Any, sources: Any) -> Any:
-    """The items with the numbers ``sources``, an int32 or a private array of as many as ``x`` has items."""
+    """The items with the numbers ``sources``, an int32 or a private array with as many elements as ``x`` has items."""
     own, places = items_of(x), items_of(sources)
     stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
     moved = amp.private(len(own), own.dtype)
@@ -94,9 +95,9 @@ def gather(t_idx: Any, x: Any, sources: Any) -> Any:
 
 @amp.func
 def shift(t_idx: Any, x: Any, by: Any = 1, fill: Any = None) -> Any:
-    """The items ``by`` places further on, so that item ``i`` is the former item ``i - by``; ``by`` may be negative.
+    """The items moved by ``by`` positions: item ``i`` of the result is item ``i - by``; ``by`` may be negative.
 
-    Items that come from outside the tile are ``fill``, by default what was there.
+    Positions whose items would come from outside of the tile get ``fill``; by default, they keep their items.
     """
     own = items_of(x)
     stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)

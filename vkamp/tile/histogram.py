@@ -13,10 +13,10 @@ from vkamp.tile._threads import items_of, rank_of
 def histogram(t_idx: Any, x: Any, counts: Any, weight: Any = 1, *, clear: amp.constant = True) -> None:
     """Counts how often each number occurs among the items of a tile, in ``counts``.
 
-    ``x`` is an integer, or a private array of them; others than 0 to ``len(counts) - 1`` are left out.  ``counts`` is a
-    ``tile_static`` array of int32 or uint32 (with native float atomics, float32).  ``weight`` is what each item of this
-    thread counts.  ``clear=False`` adds to what is there.  All threads of the tile call it; afterwards all of them
-    can read the counts.
+    ``x`` is an integer, or a private array of them; numbers outside of 0 to ``len(counts) - 1`` are ignored. ``counts``
+    is a ``tile_static`` array of int32 or uint32 (with native float atomics, float32). ``weight`` is the amount that
+    each item of this thread adds. ``clear=False`` adds to the present counts. All threads of the tile call it;
+    afterwards all of them can read the counts.
     """
     if clear:
         threads = math.prod(t_idx.tile_extent)

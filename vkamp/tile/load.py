@@ -1,8 +1,8 @@
 """Loads and stores of several items for each thread (CUB: ``BlockLoad``, ``BlockStore``).
 
-``striped``: item ``k`` of thread ``r`` is element ``r + k * threads`` of the tile's, so that neighbouring threads
-access neighbouring elements.  ``blocked``: it is element ``r * items + k``.  On GPUs the blocked arrangement is
-exchanged through ``tile_static`` memory, so that memory is accessed in stripes, too.
+``striped``: item ``k`` of thread ``r`` is element ``r + k * threads`` of the tile, so that neighbouring threads access
+neighbouring elements. ``blocked``: it is element ``r * items + k``. On GPUs, the blocked arrangement is exchanged
+through ``tile_static`` memory, so that memory is accessed in stripes as well.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def load(
 ) -> Any:  # fmt: skip
     """A private array with ``items`` elements of ``a``, a container of rank 1, for each thread.
 
-    ``first`` is the tile's first element, by default that of tiles in a row (``t_idx`` of rank 1).  Items behind the
-    end of ``a`` are ``fill``, by default its last element.  ``arrangement`` is ``"striped"`` or ``"blocked"``.  All
+    ``first`` is the tile's first element. By default, tiles follow each other (``t_idx`` of rank 1). Items after the
+    end of ``a`` are ``fill``, by default its last element. ``arrangement`` is ``"striped"`` or ``"blocked"``. All
     threads of the tile call it.
     """
     _check(arrangement=arrangement)
@@ -47,8 +47,8 @@ def load(
 def store(t_idx: Any, a: Any, x: Any, first: Any = None, *, arrangement: amp.constant = "striped") -> Any:
     """Stores a value, or a private array of items, of each thread in ``a``, a container of rank 1.
 
-    What is behind the end of ``a`` is not stored.  ``first`` and ``arrangement`` are those of :func:`load`.  All
-    threads of the tile call it.
+    Items after the end of ``a`` are not stored. ``first`` and ``arrangement`` are those of :func:`load`. All threads of
+    the tile call it.
     """
     _check(arrangement=arrangement)
     own = items_of(x)

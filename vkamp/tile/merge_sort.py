@@ -1,7 +1,7 @@
 """Sorting the items of a tile by a comparison (CUB: ``BlockMergeSort``).
 
-Each thread sorts its items, then runs of twice the length are merged, until one is left.  In a merge every thread finds
-by bisection where its items begin in the two runs (O. Green, R. McColl and D. Bader, *GPU Merge Path*, 2012).
+Each thread sorts its items. Then runs are merged in pairs until one is left. In a merge, every thread finds by
+bisection where its items begin in the two runs (O. Green, R. McColl and D. Bader, *GPU Merge Path*, 2012).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from vkamp.tile.exchange import gather
 def merge_sort(t_idx: Any, keys: Any, *values: Any, less: Any = operator.lt, valid: Any = None) -> Any:
     """The items of a tile in the order of their keys: ``keys``, or ``(keys, values...)``; equal keys keep their order.
 
-    ``less(a, b)`` is a strict weak order of the keys, which are of any type.  ``keys`` and ``values`` are values, or
-    private arrays in blocked order.  Items from ``valid`` on stay behind the others.  All threads of the tile call it.
+    ``less(a, b)`` is a strict weak order of the keys, which may have any type. ``keys`` and ``values`` are values, or
+    private arrays in blocked order. Items from ``valid`` on stay after the others. All threads of the tile call it.
     """
     own = items_of(keys)
     sources = _order_of(t_idx, own, less, math.prod(t_idx.tile_extent) * len(own) if valid is None else valid)
@@ -32,7 +32,7 @@ def merge_sort(t_idx: Any, keys: Any, *values: Any, less: Any = operator.lt, val
 
 @amp.func
 def _order_of(t_idx: Any, own: Any, less: Any, valid: Any) -> Any:
-    """The number of each item's source."""
+    """For each item of the result, the number of the item that it comes from."""
     stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
     put(t_idx, stage, own)
     order = amp.tile_static(len(stage), amp.int32)
@@ -53,7 +53,7 @@ def _order_of(t_idx: Any, own: Any, less: Any, valid: Any) -> Any:
 
 @amp.func
 def _sort_of_thread(own: Any, sources: Any, first: Any, less: Any, valid: Any) -> None:
-    """Insertion: stable."""
+    """An insertion sort, which is stable."""
     for k in amp.static_range(len(own)):
         at = k
         if first + k < valid:
@@ -67,7 +67,7 @@ def _sort_of_thread(own: Any, sources: Any, first: Any, less: Any, valid: Any) -
 
 @amp.func
 def _merge(stage: Any, order: Any, sources: Any, first: Any, width: Any, less: Any, valid: Any) -> None:
-    """The sources of one thread's items in the merged run of two, ``a`` and ``b``."""
+    """The sources of one thread's items in the run that is merged from ``a`` and ``b``."""
     begin = amp.tdiv(first, 2 * width) * (2 * width)
     middle = min(begin + width, valid)
     end = min(begin + 2 * width, valid)
@@ -75,7 +75,8 @@ def _merge(stage: Any, order: Any, sources: Any, first: Any, width: Any, less: A
         before = first - begin
         low = max(0, before - (end - middle))
         high = min(before, middle - begin)
-        # As often as a tile of 65,535 items needs: lavapipe gets only loops of known length as loops.
+        # As many iterations as a tile of 65,535 items needs: loops reach lavapipe as loops only if their length is
+        # known.
         for _ in range(17):
             if low >= high:
                 break

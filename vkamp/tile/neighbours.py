@@ -19,10 +19,10 @@ from vkamp.tile.exchange import shift
 def discontinuity(
     t_idx: Any, x: Any, differs: Any = operator.ne, neighbour: Any = None, *, tails: amp.constant = False
 ) -> Any:
-    """Whether each item begins a run, or with ``tails=True`` ends one; bools.
+    """Whether each item begins a run, or with ``tails=True`` ends one, as bools.
 
-    Two items belong to different runs if ``differs(earlier, later)``.  ``neighbour`` is the item before the tile's
-    first one (``tails=True``: after the last one); without it the first item begins a run (the last one ends one).
+    Two neighbours belong to different runs if ``differs(earlier, later)``. ``neighbour`` is the item before the tile's
+    first one (``tails=True``: after the last one). Without it, the first item begins a run (the last one ends one).
     """
     own = items_of(x)
     flags = amp.private(len(own), bool)
@@ -48,7 +48,7 @@ def discontinuity(
 def adjacent_difference(t_idx: Any, x: Any, op: Any = operator.sub, before: Any = None) -> Any:
     """``op(item, earlier)`` of each item and the one before it.
 
-    ``before`` is the item before the tile's first one; without it the first item stays as it is.  ``op`` returns the
+    ``before`` is the item before the tile's first one; without it, the first item is unchanged. ``op`` returns the
     items' type.
     """
     own = items_of(x)

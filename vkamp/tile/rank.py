@@ -1,8 +1,8 @@
 """Ranks of small numbers among those of a tile, as a stable counting sort gives them (CUB: ``BlockRadixRank``).
 
-On GPUs each thread counts its digits in two columns of 16 bits for each word, and a scan of all counters, digit by
-digit, gives the places (D. Merrill and A. Grimshaw, *High Performance and Scalable Radix Sorting*, 2011).  On CPU
-drivers, which run the threads of a tile as loops, one thread counts.
+On GPUs, each thread counts its digits in counters of 16 bits, two in each word. A scan of all counters, digit by digit,
+gives the positions (D. Merrill and A. Grimshaw, *High Performance and Scalable Radix Sorting*, 2011). On CPU drivers,
+which run the threads of a tile as loops, one thread counts.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from vkamp.tile.scan import exclusive_scan
 
 @amp.func
 def radix_rank(t_idx: Any, digits: Any, *, bits: amp.constant = 4) -> Any:
-    """The place of each item in the order of the digits; equal ones keep their order.
+    """The position of each item in the order of the digits; equal ones keep their order.
 
-    ``digits`` is an int32 from 0 to ``2**bits - 1``, or a private array of them in blocked order; the places are int32
-    numbers of the tile's items, in the same form.  The tile has at most 65,535 items.  All threads of the tile call it.
+    ``digits`` is an int32 from 0 to ``2**bits - 1``, or a private array of them in blocked order. The positions are
+    int32 numbers of the tile's items, in the same form. The tile has at most 65,535 items. All threads of the tile call
+    it.
     """
     own = items_of(digits)
     if amp.target.cpu:
@@ -31,7 +32,7 @@ def radix_rank(t_idx: Any, digits: Any, *, bits: amp.constant = 4) -> Any:
 
 @amp.func
 def _by_columns(t_idx: Any, own: Any, *, words: amp.constant) -> Any:
-    """Digit ``d`` is counted in the lower half of word ``d``, or in the upper half of word ``d - words``."""
+    """Counts digit ``d`` in the lower half of word ``d``, or in the upper half of word ``d - words``."""
     threads = math.prod(t_idx.tile_extent)
     counters = amp.tile_static(words * threads, amp.uint32)
     ranks = amp.private(len(own), amp.int32)

@@ -1,7 +1,7 @@
 """Reductions over the threads of a tile (CUB: ``BlockReduce``).
 
-Where the device has functions of subgroups, each subgroup combines its values, and each thread the subgroups'.  On CPU
-drivers, which run the threads of a tile as loops, one thread combines all.
+If the device has functions of subgroups, each subgroup combines its values, and each thread combines the results of the
+subgroups. On CPU drivers, which run the threads of a tile as loops, one thread combines all.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _of_threads(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
             stage[0] = own
         t_idx.barrier.wait_with_tile_static_memory_fence()
         total = stage[0].copy()
-    # Another call, or an iteration, uses the memory again.
+    # A further call, or an iteration, uses the memory again.
     t_idx.barrier.wait_with_tile_static_memory_fence()
     return total
 

@@ -1,7 +1,7 @@
 """Prefix sums over the threads of a tile, with any operator (CUB: ``BlockScan``).
 
-Where the device has functions of subgroups, each subgroup scans its values, and each thread combines the totals of the
-subgroups before its own.  On CPU drivers, which run the threads of a tile as loops, one thread scans all.
+If the device has functions of subgroups, each subgroup scans its values, and each thread combines the totals of the
+subgroups before its own. On CPU drivers, which run the threads of a tile as loops, one thread scans all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def inclusive_scan(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
 
 @amp.func
 def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any = None) -> Any:
-    """As :func:`inclusive_scan`, with ``init`` first, and without the item itself in its prefix.
+    """As :func:`inclusive_scan`, but the prefix of an item excludes the item itself, and begins with ``init``.
 
     The prefix of item 0 is ``init``.
     """
@@ -82,7 +82,7 @@ def scan_of(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
         inclusive = stage[rank].copy()
         exclusive = stage[max(rank - 1, 0)].copy()
         total = stage[valid - 1].copy()
-    # Another call, or an iteration, uses the memory again.
+    # A further call, or an iteration, uses the memory again.
     t_idx.barrier.wait_with_tile_static_memory_fence()
     return inclusive, exclusive, total
 

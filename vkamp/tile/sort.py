@@ -1,8 +1,8 @@
 """Sorting the items of a tile by the bits of their keys (CUB: ``BlockRadixSort``), and the largest of them.
 
-The keys are in ``tile_static`` memory.  Each pass ranks one digit, the lowest first, and moves the positions of the
-items; keys and values move once, at the end.  The bits of keys that are not unsigned integers are mapped so that
-their order is that of the numbers.
+The keys are in ``tile_static`` memory. Each pass ranks one digit, the lowest first, and moves the positions of the
+items; keys and values move once, at the end. Keys that are not unsigned integers are mapped to unsigned integers with
+the same order.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def sort(
 ) -> Any:  # fmt: skip
     """The items of a tile in the order of their keys: ``keys``, or ``(keys, values...)``; equal keys keep their order.
 
-    ``keys`` are numbers, or private arrays of numbers in blocked order; ``values`` of any type and of the same form.
-    ``bits=(first, end)`` compares these bits of unsigned integers alone.  NaN comes last, in descending order
-    first.  Items from ``valid`` on stay behind the others.  All threads of the tile call it.
+    ``keys`` are numbers, or private arrays of numbers in blocked order; ``values`` have any type and the same form.
+    ``bits=(first, end)`` compares only these bits of unsigned integers. NaN comes last, in descending order first.
+    Items from ``valid`` on stay after the others. All threads of the tile call it.
     """
     own = items_of(keys)
     sources = _order_of(t_idx, own, valid, bits=bits, descending=descending)
@@ -50,7 +50,7 @@ def topk(t_idx: Any, keys: Any, *values: Any, valid: Any = None, largest: amp.co
 
 @amp.func
 def _order_of(t_idx: Any, own: Any, valid: Any, *, bits: amp.constant, descending: amp.constant) -> Any:
-    """The number of each item's source."""
+    """For each item of the result, the number of the item that it comes from."""
     stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
     put(t_idx, stage, own)
     t_idx.barrier.wait_with_tile_static_memory_fence()
@@ -124,7 +124,7 @@ def _digit(key: Any, shift: Any, bits: Any, *, descending: amp.constant) -> Any:
 
 @amp.func
 def _ordered(x: Any) -> Any:
-    """Unsigned integers in the order of the numbers."""
+    """Unsigned integers with the same order as the numbers."""
     return amp.uint32(x)
 
 

@@ -1,6 +1,6 @@
-"""Parameters of kernels and functions, chosen for the device: ``amp.autotune`` and ``amp.tune``.
+"""Parameters of kernels and functions that are chosen for the device: ``amp.autotune`` and ``amp.tune``.
 
-``vkamp`` loads this with the first use of either.  The tables that come with vkamp are in ``tables``.
+``vkamp`` loads this package at the first use of either. The tables that come with vkamp are in ``tables``.
 """
 
 from vkamp.tuning.autotuned import Autotuned, TuningWarning, autotune

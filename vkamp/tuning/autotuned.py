@@ -1,7 +1,7 @@
 """``amp.autotune``: a function with parameters that a search has chosen for the device.
 
-A call searches nothing: it takes what a search on this device has stored, else the table that comes with vkamp for the
-kind of device, else the default.
+A call never searches. It uses the stored result of a search on this device, else the table that comes with vkamp for
+the kind of device, else the default.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from vkamp.tuning.space import Parameters, Space, shape_of, size_class, values_o
 from vkamp.tuning.store import Store
 
 _MODES = ("off", "cached", "on")
-#: Keys of a function whose parameters are remembered.
+#: The number of keys of a function whose parameters are cached.
 _MAX_CHOSEN = 1024
 
 #: All tuned functions by name, in the order in which they were made.
 registry: dict[str, Autotuned] = {}
-#: Of a thread or task: the candidate that a search forces, and the calls that it notes.
+#: For a thread or task: the candidate that a search forces, and the calls that it records.
 _forced: ContextVar[tuple[Autotuned, Parameters] | None] = ContextVar("vkamp_forced_parameters", default=None)
 _noted: ContextVar[list[Call] | None] = ContextVar("vkamp_tuned_calls", default=None)
 
@@ -44,13 +44,13 @@ class TuningWarning(UserWarning):
 
 
 class _State:
-    """Changes with every result that this process stores: chosen parameters are looked up again."""
+    """A counter that changes with every result that this process stores: chosen parameters are then looked up again."""
 
     generation = 0
 
 
 class Call:
-    """A call of a tuned function: what a search repeats."""
+    """A call of a tuned function, which a search repeats."""
 
     def __init__(self, tuned: Autotuned, view: amp.accelerator_view, args: tuple[Any, ...], named: dict[str, Any]):
         self.tuned, self.view, self.args, self.named = tuned, view, args, named
@@ -61,7 +61,7 @@ class Call:
 class Autotuned:
     """A function whose parameters are chosen for the device; made by ``amp.autotune``.
 
-    A call with one of the parameters takes that call's parameters, and those left out from ``default``.
+    If a call passes one of the parameters, nothing is looked up: those that it leaves out come from ``default``.
     """
 
     def __init__(self, function: Any, space: Space, key: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -79,7 +79,7 @@ class Autotuned:
 
     @property
     def identity(self) -> str:
-        """What the function is, for the store."""
+        """The identity of the function in the store."""
         if self._identity is None:
             self._identity = identity_of(self.function, self.space.description)
         return self._identity
@@ -99,7 +99,7 @@ class Autotuned:
         return {name: value for name, value in named.items() if name not in self.space.values}
 
     def run(self, parameters: Parameters, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """One call with given parameters."""
+        """Runs one call with given parameters."""
         given = {name: parameters[name] for name in self.space.values}
         if not self.is_kernel:
             return _call(self.function, args, {**named, **given})
@@ -118,7 +118,9 @@ class Autotuned:
         return self.space.checked(made(*args, **named), "default")
 
     def view_of(self, args: Sequence[Any], named: Mapping[str, Any]) -> amp.accelerator_view:
-        """Where a call runs: the accelerator_view among its arguments, else that of a container, else the default."""
+        """Where a call runs: on the accelerator_view among its arguments, else on that of a container, else on the
+        default one.
+        """
         values = (*args, *named.values())
         for each in values:
             if isinstance(each, amp.accelerator_view):
@@ -153,7 +155,7 @@ class Autotuned:
         return known[1]
 
     def _look_up(self, call: Call, mode: str) -> Parameters | None:
-        """What the store or a table knows; with ``VKAMP_TUNE=on``, what a search finds."""
+        """The parameters that the store or a table has; with ``VKAMP_TUNE=on``, those that a search finds."""
         info = info_of(call.view)
         limits = call.view.accelerator.limits
         store = Store(info)
@@ -174,7 +176,7 @@ class Autotuned:
         return None
 
     def _read(self, stored: Any, limits: Any, where: str) -> Parameters | None:
-        """Stored parameters; None, with one warning, for those that this function or this device does not take."""
+        """Stored parameters. If this function or this device cannot use them, ``None``, with one warning."""
         try:
             found = self.space.read(stored)
             if self.space.is_allowed(found, limits):
@@ -193,12 +195,12 @@ class Autotuned:
     __name__: str
 
 
-#: The function that searches for a call; registered by the package, since it uses this module.
+#: The function that searches for a call. The package registers it, because it uses this module.
 _searcher: list[Callable[[Call], Any]] = []
 
 
 def set_searcher(search: Callable[[Call], Any]) -> None:
-    """Registers what ``VKAMP_TUNE=on`` calls."""
+    """Registers the function that ``VKAMP_TUNE=on`` calls."""
     _searcher[:] = [search]
 
 
@@ -220,7 +222,7 @@ def _launch_of(name: str, args: Sequence[Any]) -> tuple[amp.accelerator_view, An
 
 
 def located(a: amp.array) -> amp.accelerator_view:
-    """Where an array is."""
+    """The accelerator_view of an array."""
     found = a.accelerator_view
     assert isinstance(found, amp.accelerator_view)
     return found
@@ -234,12 +236,12 @@ def _mode() -> str:
 
 
 def changed() -> None:
-    """Parameters are looked up again: a result was stored."""
+    """Makes calls look up their parameters again, because a result was stored."""
     _State.generation += 1
 
 
 def settings() -> Any:
-    """What calls of tuned functions depend on beside their arguments; part of the keys of repeated calls."""
+    """Values outside of the arguments on which calls of tuned functions depend; part of the keys of repeated calls."""
     forced, noting = _forced.get(), _noted.get()
     if forced is None and noting is None:
         return _State.generation
@@ -248,7 +250,7 @@ def settings() -> Any:
 
 @contextmanager
 def forcing(tuned: Autotuned, parameters: Parameters) -> Iterator[None]:
-    """Calls of this thread (or task) take a candidate."""
+    """Makes calls of this thread (or task) use a candidate."""
     token = _forced.set((tuned, parameters))
     try:
         yield
@@ -258,7 +260,7 @@ def forcing(tuned: Autotuned, parameters: Parameters) -> Iterator[None]:
 
 @contextmanager
 def noting() -> Iterator[list[Call]]:
-    """Notes the calls of tuned functions of this thread (or task), which take their defaults."""
+    """Records the calls of tuned functions of this thread (or task), which use their defaults."""
     calls: list[Call] = []
     token = _noted.set(calls)
     try:
@@ -314,5 +316,5 @@ def autotune(
     return decorate
 
 
-#: Guards searches of this process: they force parameters and measure time.
+#: Guards the searches of this process: they force parameters and measure time.
 searching = threading.RLock()

@@ -13,9 +13,9 @@ import vkamp as amp
 from vkamp.lang.container import Container
 from vkamp.tuning.space import Parameters, shape_of, values_of
 
-#: Elements of the containers of an awkward case, and how many cases there are.
+#: The largest number of elements in the containers of an awkward case, and how many cases there are.
 _MOST, _CASES = 1 << 16, 10
-#: Allowed differences of floats, as a part of the largest result, by bits.
+#: The allowed relative differences of floats, as a fraction of the largest result, by the number of bits.
 _TOLERANCES = {16: 1e-2, 32: 1e-4, 64: 1e-10}
 
 
@@ -27,7 +27,7 @@ class Arguments(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the containers."""
+        """The number of bytes in the containers."""
         return sum(_count(each) * np.dtype(each.dtype).itemsize for each in containers_of(self))
 
 
@@ -57,7 +57,7 @@ def _count(a: Any) -> int:
 
 
 def replaced(given: Arguments, make: Callable[[Any], Any]) -> Arguments:
-    """Arguments with other containers; one that comes twice is replaced by one."""
+    """The arguments with other containers; a container that occurs twice is replaced by one."""
     made = {id(each): make(each) for each in containers_of(given)}
 
     def swap(value: Any) -> Any:
@@ -71,7 +71,7 @@ def replaced(given: Arguments, make: Callable[[Any], Any]) -> Arguments:
 
 
 def copied(given: Arguments, view: amp.accelerator_view) -> Arguments:
-    """Arguments with copies of the containers on the device."""
+    """The arguments with copies of the containers on the device."""
 
     def copy(a: Any) -> Any:
         if isinstance(a, np.ndarray):
@@ -84,7 +84,7 @@ def copied(given: Arguments, view: amp.accelerator_view) -> Arguments:
 
 
 def outcome(result: Any, given: Arguments) -> list[np.ndarray[Any, Any]]:
-    """What a call left: the elements of its result and of its arguments, on the host."""
+    """The effect of a call: the elements of its result and of its arguments, on the host."""
     scalars = [result] if np.isscalar(result) or type(result).__name__ == "device_scalar" else []
     return [np.array(each) for each in (*scalars, *containers_of(result), *containers_of(given))]
 
@@ -92,7 +92,7 @@ def outcome(result: Any, given: Arguments) -> list[np.ndarray[Any, Any]]:
 def difference(
     expected: Sequence[np.ndarray[Any, Any]], found: Sequence[np.ndarray[Any, Any]], tolerance: float | None
 ) -> str:
-    """What is different, in words; empty if nothing is."""
+    """A description of the differences; empty if there are none."""
     if [each.shape for each in expected] != [each.shape for each in found]:
         return f"results of shapes {[e.shape for e in found]}, not {[e.shape for e in expected]}"
     for number, (one, other) in enumerate(zip(expected, found, strict=True)):
@@ -113,7 +113,8 @@ def difference(
 
 
 def awkward(given: Arguments, parameters: Parameters, view: amp.accelerator_view) -> Iterator[tuple[str, Arguments]]:
-    """Small cases with a text that names them: one element, and one less and one more than the parameters' numbers.
+    """Small cases, each with a text that describes it: one element, and one less and one more than the parameters'
+    numbers.
 
     Sizes that are equal in the call stay equal, also in numbers and extents, and different ones stay different.
     """

@@ -1,4 +1,4 @@
-"""What a tuned function is, for the store: a result belongs to the code that it was found for."""
+"""The identity of a tuned function in the store: a result is valid for the code that it was found for."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from vkamp.lang.kernel import DeviceFunction, KernelFunction
 
 
 def name_of(function: Any) -> str:
-    """``module:name``, by which tables know a function."""
+    """``module:name``, by which tables refer to a function."""
     return f"{function.__module__}:{function.__qualname__}"
 
 
 def identity_of(function: Any, space: str) -> str:
-    """A text that changes with the function's code, with that of the kernels and functions it uses, with the space, and
-    with the version of vkamp.
+    """A text that changes with everything that a result depends on.
+
+    That is the function's code, the code of the kernels and functions that it uses, the space, and the version of
+    vkamp.
     """
     made = hashlib.sha256()
     _add(function, made, set())
@@ -60,7 +62,7 @@ def _add_code(code: CodeType, made: Any, names: list[str]) -> None:
 
 
 def key_text(key: Any) -> str:
-    """A key as text: of numbers, strings, dtypes, and tuples of them; TypeError for anything else."""
+    """A key as text: numbers, strings, dtypes, and tuples of them; TypeError for anything else."""
     return json.dumps(_plain(key))
 
 

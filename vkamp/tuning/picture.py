@@ -1,4 +1,4 @@
-"""The picture of a search: a row of points for each search, as SVG."""
+"""The picture of a search, as SVG: a row of points for each search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ text { font: 12px sans-serif; fill: #333 } .title { font-size: 14px; font-weight
 
 
 def svg(searches: Sequence[Search]) -> str:
-    """All searches, one below the other.  A point has the candidate, or the reason of its rejection, as its tooltip."""
+    """All searches, one below the other. The tooltip of a point is the candidate, or the reason of its rejection."""
     height = _HEIGHT * len(searches)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}">', _STYLE]
     parts.append(f'<rect width="{_WIDTH}" height="{height}" fill="white"/>')

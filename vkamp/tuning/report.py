@@ -1,4 +1,4 @@
-"""What a search found, as text, and as a picture."""
+"""The result of a search, as text and as a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vkamp.tuning.space import Parameters, label, values_of
 
 @dataclass
 class Trial:
-    """A candidate: the seconds of a call, in rounds, or the reason why it was rejected."""
+    """A candidate: the seconds of a call in each round, or the reason why it was rejected."""
 
     parameters: Parameters
     reason: str = ""
@@ -24,13 +24,13 @@ class Trial:
 
     @property
     def median(self) -> float:
-        """The median of the times; infinite without any."""
+        """The median of the times; infinite if there are none."""
         return statistics.median(self.seconds) if self.seconds else float("inf")
 
 
 @dataclass
 class Search:
-    """The search for one call of one function.  ``untried``: candidates for which there was no time left."""
+    """The search for one call of one function. ``untried``: candidates for which no time was left."""
 
     function: str
     accelerator: str
@@ -48,7 +48,7 @@ class Search:
 
     @property
     def gain(self) -> float:
-        """How many times faster the best is than the default."""
+        """How many times faster the best candidate is than the default."""
         return 1.0 if self.best == self.default else self.seconds_of(self.default) / self.seconds_of(self.best)
 
     @property

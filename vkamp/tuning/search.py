@@ -1,4 +1,4 @@
-"""``amp.tune``: candidates are compiled, compared with the right results, timed, and the best one is stored."""
+"""``amp.tune``: compiles candidates, compares them with the right results, times them, and stores the best one."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from vkamp.tuning.report import Report, Search, Trial
 from vkamp.tuning.space import ALL, Parameters, label, values_of
 from vkamp.tuning.store import Store
 
-#: Seconds after which a candidate is too slow, unless the default takes a tenth of that.
+#: A candidate is too slow after this many seconds, unless the default takes more than a tenth of that.
 TIME_OUT = 2.0
-#: Candidates that compile at the same time, and that go on from one step of a search by neighbours to the next.
+#: The number of candidates that compile at the same time, and of those from which the next step of a search by
+#: neighbours continues.
 _THREADS, _KEPT = 8, 4
 
-#: Check mode also looks at the call itself if its containers have so many bytes: it is slow, and takes memory.
+#: Check mode also checks the call itself if its containers have at most this many bytes: it is slow, and needs memory.
 _CHECKED_BYTES = 4 << 20
 
-#: Called with what is done, how much of it, of how much, and a text.
+#: Called with the step, how much of it is done, how much there is, and a text.
 Progress = Callable[[str, int, int, str], Any]
 
 
@@ -145,7 +146,7 @@ class _Searching:
     # -- right first
 
     def _right(self, candidates: Sequence[Parameters], known: dict[str, str]) -> list[Parameters]:
-        """The candidates that compile and compute what the default does."""
+        """The candidates that compile and compute the same as the default."""
         wanted = []
         for each in candidates:
             if each == self.default:
@@ -160,7 +161,7 @@ class _Searching:
         return [self.default, *(each for each in self._compiled(wanted) if self._passes(each, len(wanted)))]
 
     def _compiled(self, candidates: Sequence[Parameters]) -> list[Parameters]:
-        """Those that compile; several at a time."""
+        """The candidates that compile. Several compile at a time."""
 
         def compile(parameters: Parameters) -> str:
             try:
@@ -208,7 +209,7 @@ class _Searching:
         return not reason
 
     def _fault(self, parameters: Parameters) -> str:
-        """What is wrong with a candidate; empty if nothing is."""
+        """Why a candidate is wrong; empty if it is right."""
         try:
             for name, case in self._cases(parameters):
                 expected = self._expected(name, case)
@@ -241,7 +242,7 @@ class _Searching:
         return ((f"case {k}", Arguments(tuple(each), {})) for k, each in enumerate(made))
 
     def _checked(self, parameters: Parameters, case: Arguments) -> str:
-        """What check mode finds in a candidate's launches."""
+        """The findings of check mode in a candidate's launches."""
         given = copied(case, self.view)
         try:
             with amp.capture(self.view) as graph:
@@ -268,7 +269,7 @@ class _Searching:
         return f"it takes longer than {limit:.0f} s" if self.single[parameters] > limit else ""
 
     def _compare_default(self) -> None:
-        """The results that candidates are compared with."""
+        """Computes the results that candidates are compared with."""
         given = copied(self.given, self.view)
         self.expected["the call"] = self._reference(given)
         self.view.wait()
@@ -279,7 +280,7 @@ class _Searching:
         del kept
 
     def _expected(self, name: str, case: Arguments) -> list[np.ndarray[Any, Any]] | None:
-        """The right results of a case; None for a case that the function refuses."""
+        """The right results of a case; ``None`` for a case that the function refuses."""
         if name not in self.expected:
             try:
                 self.expected[name] = self._reference(copied(case, self.view))
@@ -334,7 +335,9 @@ class _Searching:
         return seconds
 
     def _by_neighbours(self, known: dict[str, str]) -> list[Parameters]:
-        """The best of a large space: from the default and the shipped tables from neighbour to neighbour."""
+        """The best candidate of a large space: the search starts at the default and the shipped tables, and goes to
+        neighbours.
+        """
         starts = [self.default]
         for name in tables.names_of(info_of(self.view)):
             for entry in tables.table(name, self.tuned.options["tables"] or tables.FOLDER).values():

@@ -1,4 +1,4 @@
-"""What a search may choose from: the names of the parameters, their values, and which combinations are allowed."""
+"""The space of a search: the names of the parameters, their values, and which combinations are allowed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any
 
 from vkamp.errors import AmpError
 
-#: A space of at most so many candidates is searched whole.
+#: A space of at most this many candidates is searched completely.
 ALL = 64
 
 
 class Parameters:
-    """One candidate: values by name, ``p["tile"]`` or ``p.tile``; it has no other attributes.  Iterates over names."""
+    """One candidate: values by name, ``p["tile"]`` or ``p.tile``.
+
+    It has no other attributes. Iterating yields the names.
+    """
 
     __slots__ = ("_values",)
 
@@ -58,7 +61,7 @@ def values_of(given: Parameters) -> dict[str, Any]:
 
 
 def label(value: Any) -> Any:
-    """A value as tables and files show it: kernels and functions by name, the others as JSON has them."""
+    """A value as tables and files show it: kernels and functions by name, other values as in JSON."""
     name = getattr(value, "__qualname__", None)
     if name is not None:
         return name
@@ -68,8 +71,8 @@ def label(value: Any) -> Any:
 class Space:
     """The parameters of a tuned function.
 
-    ``where(p, limits)`` tells whether a candidate may run on a device of these limits.  ``default``: the values without
-    a search.  ValueError or TypeError for a space that cannot be searched.
+    ``where(p, limits)`` says whether a candidate may run on a device with these limits. ``default``: the values without
+    a search. ValueError or TypeError for a space that cannot be searched.
     """
 
     def __init__(
@@ -89,14 +92,14 @@ class Space:
         self.default = self.checked(first, "default")
 
     def checked(self, given: Any, what: str) -> Parameters:
-        """A candidate of the space; ValueError for one that lacks a parameter or has another value."""
+        """A candidate of the space; ValueError if it lacks a parameter or has an unknown value."""
         reason = self.refusal(given)
         if reason:
             raise ValueError(f"autotune: {what}: {reason}")
         return Parameters({name: given[name] for name in self.values})
 
     def refusal(self, given: Any) -> str:
-        """Why a candidate does not belong to the space, by its names and values; empty if it does."""
+        """Why a candidate does not belong to the space, by its names and values; empty if it belongs to it."""
         if isinstance(given, Parameters):
             given = values_of(given)
         if not isinstance(given, Mapping):
@@ -110,11 +113,11 @@ class Space:
         return ""
 
     def is_allowed(self, given: Parameters, limits: Any) -> bool:
-        """Whether ``where`` allows a candidate on a device; its errors are the user's."""
+        """Whether ``where`` allows a candidate on a device. Its errors are those of the user."""
         return self.where is None or bool(self.where(given, limits))
 
     def read(self, stored: Any) -> Parameters:
-        """A candidate from a file; ValueError with the reason for one that does not belong to the space."""
+        """A candidate from a file; ValueError with the reason if it does not belong to the space."""
         if isinstance(stored, Mapping):
             stored = {name: self._read(name, value) for name, value in stored.items()}
         reason = self.refusal(stored)
@@ -145,7 +148,7 @@ class Space:
 
     @property
     def description(self) -> str:
-        """The space as text: a part of the identity of what was found in it."""
+        """The space as text, which is part of the identity of the results that were found in it."""
         return json.dumps({name: list(map(label, values)) for name, values in self.values.items()}, default=str)
 
 

@@ -1,7 +1,7 @@
-"""What searches found: one JSON file per function, key and device, in a folder that many processes share.
+"""The results of searches: one JSON file per function, key and device, in a folder that many processes share.
 
-A file is written under a temporary name and renamed, so that no process sees a part of it; a damaged one counts as
-missing. ``VKAMP_CACHE_DIR`` names the folder that contains it, as it does for compiled shaders.
+A file is written under a temporary name and renamed, so that no process sees a part of it. A damaged one counts as
+missing. ``VKAMP_CACHE_DIR`` names the folder that contains it, as for compiled shaders.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from vkamp.cache import default_cache
 from vkamp.run.engine import DeviceInfo
 
 _FORMAT = 1
-#: Seconds after which the note of a trial is what a crash left, on systems that cannot ask for a process.
+#: On systems that cannot ask for a process, a trial's note of this age (seconds) counts as left by a crash.
 _ABANDONED = 3600.0
 
 
 class Store:
-    """The results for one device, in ``folder``; ``None`` stores nothing."""
+    """The results for one device, in ``folder``; with ``None``, nothing is stored."""
 
     def __init__(self, info: DeviceInfo | None, folder: Path | None = None) -> None:
         self.folder = default_cache("tuning").folder if folder is None else folder
@@ -43,7 +43,7 @@ class Store:
         return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:40]}.json"
 
     def read(self, identity: str, key: str) -> dict[str, Any] | None:
-        """What is known; None if that is nothing, or damaged."""
+        """The stored result; ``None`` if there is none, or if it is damaged."""
         path = self._path(identity, key)
         if path is None:
             return None
@@ -59,7 +59,9 @@ class Store:
         return str(self._path(identity, key))
 
     def write(self, identity: str, key: str, entry: dict[str, Any]) -> bool:
-        """Stores a result, with the rejected candidates that another process has found; False if that is impossible."""
+        """Stores a result, with the rejected candidates that another process has found; returns False if that is
+        impossible.
+        """
         path = self._path(identity, key)
         if path is None:
             return False
@@ -77,7 +79,7 @@ class Store:
     # -- trials: notes that outlive a crash of the process
 
     def begin_trial(self, identity: str, key: str, parameters: Any) -> None:
-        """Notes that a candidate is about to run for the first time."""
+        """Records that a candidate is about to run for the first time."""
         path = self._path(identity, key)
         if path is not None:
             with contextlib.suppress(OSError):
@@ -85,7 +87,7 @@ class Store:
                 _replace(_trial_of(path), json.dumps({"parameters": parameters, "process": os.getpid()}))
 
     def end_trial(self, identity: str, key: str) -> None:
-        """Notes that the candidate has run without a crash."""
+        """Records that the candidate has run without a crash."""
         path = self._path(identity, key)
         if path is not None:
             with contextlib.suppress(OSError):
@@ -103,13 +105,13 @@ class Store:
                 found.append(trial["parameters"])
                 note.unlink()
             except (OSError, ValueError, KeyError, TypeError):
-                # Another process has removed it, or it was written in part: it says nothing.
+                # Another process has removed it, or it is incomplete: it says nothing.
                 continue
         return found
 
 
 def entries(folder: Path | None = None) -> list[dict[str, Any]]:
-    """All results that are stored, of any device."""
+    """All stored results, of all devices."""
     place = default_cache("tuning").folder if folder is None else folder
     found = []
     for path in [] if place is None else sorted(place.glob("*.json")):

@@ -13,7 +13,7 @@ from vkamp.run.engine import DeviceInfo
 
 FOLDER = Path(__file__).parent / "tables"
 
-#: What the names of devices contain, and their tables, from the particular to the general.
+#: Parts of the names of devices, and their tables, from the specific to the general.
 _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"swiftshader", ("swiftshader",)),
     (r"llvmpipe", ("lavapipe",)),
@@ -28,7 +28,7 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def names_of(info: DeviceInfo | None) -> tuple[str, ...]:
-    """The tables for a device, in the order in which they are asked: its family, its vendor, ``default``."""
+    """The tables for a device, in the order in which they are searched: its family, its vendor, ``default``."""
     name = "" if info is None else info.name
     for pattern, tables in _FAMILIES:
         if re.search(pattern, name, re.IGNORECASE):
@@ -53,7 +53,7 @@ def table(name: str, folder: Path = FOLDER) -> dict[tuple[str, str], dict[str, A
 
 
 def find(info: DeviceInfo | None, function: str, key: str, folder: Path = FOLDER) -> tuple[str, dict[str, Any]] | None:
-    """The first entry for a function and a key, with the file that it is in."""
+    """The first entry for a function and a key, with the file that contains it."""
     for name in names_of(info):
         entry = table(name, folder).get((function, key))
         if entry is not None:

@@ -1,9 +1,10 @@
 """Times of candidates, and when one counts as faster.
 
-A time is that of one call in a chain of captured calls whose inputs rotate over more memory than caches hold: the sum
-of its launches' times by the device's clock, which do not overlap.  (Otherwise, calls with results of their own run
-side by side on a large GPU, and blocks win that leave most of it idle.)  Calls that cannot be captured, and devices
-without a clock, are timed by the host's: the difference between three chains and one.
+A time is that of one call in a chain of captured calls, whose inputs rotate over more memory than the caches hold. It
+is the sum of the times of the call's launches by the device's clock; these do not overlap. (Otherwise, calls with
+separate results would run side by side on a large GPU, which favours blocks that leave most of it idle.) Calls that
+cannot be captured, and devices without a clock, are timed by the host's clock: the difference between three chains and
+one.
 """
 
 from __future__ import annotations
@@ -17,28 +18,29 @@ import vkamp as amp
 from vkamp.errors import AmpError
 from vkamp.run.accelerators import info_of
 
-#: Seconds of a chain, of its calls at least and at most, and seconds of the first calls until clocks are up.
+#: The seconds of a chain, its smallest and largest number of calls, and the seconds of warm-up until clocks are up.
 _CHAIN, _LEAST, _MOST, WARM = 0.01, 8, 64, 0.3
-#: Bytes that inputs rotate over: twice the largest caches; and sets of inputs.
+#: The bytes that inputs rotate over, twice the largest caches, and the largest number of sets of inputs.
 _GPU_BYTES, _CPU_BYTES, _SETS = 160 << 20, 8 << 20, 16
-#: How much faster a challenger is in every round: a part of the default's time, and of the spread of the times.
+#: How much faster a challenger must be in every round: as a fraction of the default's time, and as a multiple of the
+#: spread of the times.
 MARGIN, SPREAD = 0.03, 3.0
-#: Rounds of a comparison.
+#: The number of rounds of a comparison.
 ROUNDS = 5
-#: After two rounds, candidates that are so many times slower than the best are given up.
+#: After two rounds, candidates that are this many times slower than the best one are given up.
 _HOPELESS = 1.5
 
 K = TypeVar("K", bound=Hashable)
 
 
 def sets_of(nbytes: int, view: amp.accelerator_view) -> int:
-    """How many sets of inputs of a size rotate."""
+    """The number of sets of inputs of a size that rotate."""
     wanted = _CPU_BYTES if view.accelerator.is_emulated else _GPU_BYTES
     return max(1, min(_SETS, -(-wanted // max(nbytes, 1))))
 
 
 class Chain:
-    """Calls of one candidate, one after the other.  ``calls``: the functions to call, used in turn."""
+    """Calls of one candidate, one after the other. ``calls``: the functions to call, used in turn."""
 
     def __init__(self, view: amp.accelerator_view, calls: Sequence[Callable[[], Any]], seconds: float) -> None:
         self.view = view
@@ -91,7 +93,7 @@ class Chain:
 
 
 def warm(chain: Chain, seconds: float = WARM) -> None:
-    """Runs a chain until the device's clocks are up; once on CPU drivers, where the first run compiles."""
+    """Runs a chain until the device's clocks are up; once on CPU drivers, which compile in the first run."""
     chain.run()
     if chain.view.accelerator.is_emulated:
         return
@@ -125,10 +127,10 @@ def contest(
     is_over: Callable[[], bool] = lambda: False,
     seen: Callable[[K, float], None] = lambda candidate, seconds: None,
 ) -> tuple[K, dict[K, list[float]]]:
-    """The fastest candidate, and the times of all, in rounds in which each is measured once.
+    """The fastest candidate, and the times of all, in rounds that measure each candidate once.
 
-    The default stays unless a challenger beats it in every round, and then again in as many rounds of the two alone:
-    the best of many noisy times is too good.
+    A challenger replaces the default only if it is faster in every round, and then again in as many rounds of the two
+    alone: the minimum of many noisy times is too small.
     """
     alive = list(dict.fromkeys([default, *challengers]))
     times: dict[K, list[float]] = {each: [] for each in alive}
