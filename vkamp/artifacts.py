@@ -21,6 +21,7 @@ Quirk = Literal[
     "broadcast_floats",
     "counted_paths",
     "early_exits",
+    "endless_loops",
     "ends_loops",
     "fences_wait",
     "float_round_trips",

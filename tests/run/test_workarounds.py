@@ -243,6 +243,40 @@ def early_exits(view):
     return run(view, leaves, np.zeros(5, np.int32), np.zeros(5, np.int32)).tolist() == 5 * [33]
 
 
+def endless_loops(view):
+    @amp.func
+    def first_of(numbers, at, least):
+        while True:
+            number = numbers[at]
+            if number >= least:
+                return number
+            at += 1
+
+    @amp.kernel
+    def ends(i, numbers, out):
+        at = i[0]
+        total = 0
+        while True:
+            number = numbers[at]
+            total += number
+            at += 1
+            if number > 8:
+                break
+        while (following := numbers[at]) < 3:
+            at += 1
+        out[i] = total * 100 + following * 10 + first_of(numbers, i[0], 7)
+
+    numbers = np.array([1, 2, 9, 1, 9, 2, 1, 5, 8, 9, 3, 9], np.int32)
+
+    def end(at):
+        last = next(n for n in range(at, 12) if numbers[n] > 8)
+        following = next(n for n in numbers[last + 1 :] if n >= 3)
+        first = next(n for n in numbers[at:] if n >= 7)
+        return sum(numbers[at : last + 1]) * 100 + following * 10 + first
+
+    return run(view, ends, numbers, np.zeros(9, np.int32)).tolist() == [end(at) for at in range(9)]
+
+
 def loops_in_a_row(view):
     @amp.kernel
     def sums(i, lengths, out):
@@ -309,6 +343,7 @@ PROGRAMS = {
         broadcast_floats,
         counted_paths,
         early_exits,
+        endless_loops,
         ends_loops,
         fences_wait,
         float_round_trips,

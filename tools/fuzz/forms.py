@@ -128,6 +128,10 @@ FORMS: dict[str, tuple[str, ...]] = {
     "while else": ("@1 = <int>\nwhile @1 > 0:\n    @1 -= 2\n    if @1 == 1:\n        break\n    $ += 2\n"
                    "else:\n    $ += 40",
                    "while $ & 1:\n    $ += 3\nelse:\n    $ -= 6"),
+    "while true": ("@1 = 0\nwhile True:\n    @2 = <ints>[@1]\n    @1 += 1\n    if @2 > <int> or @1 == 3:\n"
+                   "        break\n$ += @2 * 5 + @1",
+                   "@1 = $ & 1\nwhile True:\n    $ += <ints>[@1]\n    if @1 == 2:\n        break\n    @1 += 1\n"
+                   "    if $ & 2:\n        continue\n    if <bool>:\n        break"),
     "private of small": tuple(
         f"@1 = amp.private(2, amp.{k})\n@1[0] = {value}\n@1[1] = @1[0]\n$ += @1[1]"
         for k, value in (("int8", "$ * 77 + 100"), ("uint8", "-$ * 5"), ("int16", "$ * 30011"), ("uint16", "~$"),

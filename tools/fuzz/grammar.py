@@ -357,7 +357,7 @@ FORM_NAMES = (
     "tuple compared", "spread argument", "bool private", "reference", "reference rebound", "reference in loop",
     "struct copied", "struct argument", "method", "part as argument", "and value", "or value", "view of bits",
     "bit count", "astype", "power by variable", "walrus in test", "walrus in value", "for else", "while else",
-    "private of small", "small cast", "small store",
+    "while true", "private of small", "small cast", "small store",
 )  # fmt: skip
 _REDUCTIONS = ("sum", "min", "max", "any", "all")
 #: Forms that some places cannot have, with the reason.
@@ -436,6 +436,8 @@ class _Sequences:
                 yield "reference in loop"
         if isinstance(statement, (ast.For, ast.While)) and statement.orelse:
             yield "for else" if isinstance(statement, ast.For) else "while else"
+        if isinstance(statement, ast.While) and isinstance(statement.test, ast.Constant):
+            yield "while true"
         if isinstance(statement, (ast.Assign, ast.AugAssign)):
             target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
             yield from self._assigned(target, statement.value)

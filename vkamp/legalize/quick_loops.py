@@ -44,9 +44,14 @@ def _more_than(number: ir.Expr, span: Span) -> ir.Expr:
     return ir.Binary(span, INT32, "add", number, ir.Cast(span, INT32, no_tile(span)))
 
 
+def tiles(span: Span) -> ir.Expr:
+    """The number of tiles in the first dimension, which is never 0, and the driver does not know it."""
+    return LaunchWord(span, UINT32, "tiles", "", 0)
+
+
 def no_tile(span: Span) -> ir.Expr:
     """Whether there is no tile, which never is: false, and the driver does not know it."""
-    return ir.Compare(span, BOOL, "eq", LaunchWord(span, UINT32, "tiles", "", 0), ir.Const(span, UINT32, 0))
+    return ir.Compare(span, BOOL, "eq", tiles(span), ir.Const(span, UINT32, 0))
 
 
 # -- groups --------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from vkamp.ir.unroll import limited
 from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.legalize.copy_propagation import direct_results, without_uniform_asserts
 from vkamp.legalize.early_exits import plain_exits
+from vkamp.legalize.endless_loops import with_conditions
 from vkamp.legalize.kept_barriers import kept_barriers
 from vkamp.legalize.lower_addresses import lower_places, memory_elements
 from vkamp.legalize.narrow_floats import widened
@@ -71,9 +72,12 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     if target.max_unrolled_statements is not None:
         most = target.max_unrolled_statements
         kernel = _must("places", kernel, lambda k: limited(k, most))
-    # Drivers' faults: lavapipe leaves loops too early, merges branches across barriers, and takes long for many loops.
+    # Drivers' faults: both of CPUs lose values of loops without a condition; lavapipe leaves loops too early, merges
+    # branches across barriers, and takes long for many loops.
     if "early_exits" in target.quirks:
         kernel = _must("places", kernel, plain_exits)
+    if "endless_loops" in target.quirks:
+        kernel = _must("places", kernel, with_conditions)
     if "merged_branches" in target.quirks:
         kernel = _must("places", kernel, kept_barriers)
     if "loops_in_a_row" in target.quirks:

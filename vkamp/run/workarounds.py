@@ -117,6 +117,12 @@ WORKAROUNDS = (
         "such conditions are compared with a value that the driver does not know",
     ),
     Workaround(
+        "endless_loops",
+        f"{_LAVAPIPE} {_SWIFTSHADER}",
+        "loses a value that the last iteration of `while True` loads: threads that left the loop load 0 in its place",
+        "such loops get a condition that the driver does not know",
+    ),
+    Workaround(
         "merged_branches",
         _LAVAPIPE,
         "merges two branches on the same condition if only a subgroup barrier separates them",

@@ -1,0 +1,37 @@
+"""Loops that drivers of CPUs can only leave in the middle: IR -> IR, before printing.
+
+These drivers compute with vectors of threads.  A thread that left a loop takes part in the iterations of the others,
+and what it loads there is 0.  A value that goes from a loop to the code behind it keeps the threads apart only if it
+is one of several: where ``while True: x = a[i]; if x > 7: break`` is all, there is just one ``x``, and it is 0 for the
+threads that left early.  A condition that the driver does not know is a second way out, with the ``x`` of the iteration
+before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from vkamp.ir import nodes as ir
+from vkamp.ir.rewrite import nowhere
+from vkamp.ir.types import BOOL, UINT32
+from vkamp.legalize.quick_loops import tiles
+
+_ALWAYS = "Always true, which this driver does not know: it loses values of loops that only a break can end"
+
+
+def with_conditions(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with a condition for each ``while True``."""
+    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_block(f.body)))
+
+
+def _block(block: ir.Block) -> ir.Block:
+    out: list[ir.Stmt] = []
+    for each in block:
+        statement = ir.map_blocks(each, _block)
+        if isinstance(statement, ir.While) and isinstance(statement.condition, ir.Const):
+            span = nowhere(statement.condition.span)
+            some = ir.Compare(span, BOOL, "ne", tiles(span), ir.Const(span, UINT32, 0))
+            out.append(ir.Remark(span, _ALWAYS))
+            statement = dataclasses.replace(statement, condition=some)
+        out.append(statement)
+    return tuple(out)
