@@ -1,9 +1,11 @@
 """The command ``python -m tests.dask.compare``: every function of vkamp.dask beside numpy's, on a given accelerator.
 
     python -m tests.dask.compare --accelerator nvidia --bits 25
+    python -m tests.dask.compare --accelerator nvidia --parts cluster
 
 First the suite's cases in this thread, then large arrays in eight uneven blocks, then the suite's cases on a cluster of
-one worker. The numbers come from numpy, with a fixed seed, so that equality is exact for sorts, counts and integers.
+one worker; ``--parts`` names some of ``cases``, ``large`` and ``cluster``.
+The numbers come from numpy, with a fixed seed, so that equality is exact for sorts, counts and integers.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import vkamp as amp
 import vkamp.dask as vd
 from tests.dask import cases
 from tests.dask.cases import Case
+
+PARTS = ("cases", "large", "cluster")
 
 
 def large(bits: int) -> Iterator[Case]:
@@ -100,16 +104,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--accelerator", default="default")
     parser.add_argument("--bits", type=int, default=22)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     options = parser.parse_args()
     path = amp.accelerator(options.accelerator).device_path
     os.environ["VKAMP_ACCELERATOR"] = path
     print(amp.accelerator(), flush=True)
+    wrong = []
     with dask.config.set(scheduler="synchronous"):
-        wrong = run(iter(cases.ALL)) + run(large(options.bits))
-    with vd.LocalCluster([path], dashboard_address=None) as cluster, Client(cluster) as client:
-        print([*client.run(vd.worker_info).values()], flush=True)
-        wrong += run(iter(cases.ALL))
-        wrong += run(case for case in large(options.bits - 3) if case.name.startswith(("sort", "map", "overlap")))
+        wrong += run(iter(cases.ALL)) if "cases" in options.parts else []
+        wrong += run(large(options.bits)) if "large" in options.parts else []
+    if "cluster" in options.parts:
+        with vd.LocalCluster([path], dashboard_address=None) as cluster, Client(cluster) as client:
+            print([*client.run(vd.worker_info).values()], flush=True)
+            wrong += run(iter(cases.ALL))
+            wrong += run(case for case in large(options.bits - 3) if case.name.startswith(("sort", "map", "overlap")))
     print("\n".join(["different:", *wrong]) if wrong else "all equal")
     return bool(wrong)
 

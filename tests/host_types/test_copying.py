@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -29,6 +30,20 @@ def test_every_byte_and_no_other(threads, size):
     copying.copy_bytes(target[1:-1], source[1:-1])
     assert (target[0], target[-1]) == (7, 7)
     np.testing.assert_array_equal(target[1:-1], source[1:-1])
+
+
+def test_a_copy_does_not_wait_for_threads_of_other_copies(monkeypatch):
+    monkeypatch.setattr(copying, "_pool", None)
+    pool, go_on, calls = copying._executor(), threading.Event(), []
+    for _ in range(2 * copying._MAX):
+        pool.submit(go_on.wait, 60)
+    try:
+        copying.in_threads(lambda: calls.append(threading.current_thread()), 4)
+        assert calls == [threading.current_thread()]
+    finally:
+        go_on.set()
+        pool.shutdown()
+    assert calls == [threading.current_thread()]
 
 
 def test_ctrl_c_leaves_no_thread_copying(monkeypatch):

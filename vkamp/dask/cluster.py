@@ -110,7 +110,8 @@ class LocalCluster(SpecCluster):  # type: ignore[misc]
                 **shared,
                 "port": scheduler_port,
                 "dashboard": dashboard_address is not None,
-                "dashboard_address": dashboard_address,
+                # Without a dashboard there is still a server for metrics: at any free port.
+                "dashboard_address": ":0" if dashboard_address is None else dashboard_address,
             },
         }
         super().__init__(

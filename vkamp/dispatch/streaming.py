@@ -1,13 +1,13 @@
 """``stream``: a launch over data that are larger than the device's memory, by blocks of rows.
 
-While the device runs one block, a thread uploads the next one, and another thread downloads the results of the
-previous one.
+While the device runs one block, threads upload the next ones, and others download the results of the previous ones.
+Two threads for each direction, each with a block of its own, since the copies of one block end after those of the next
+one have begun: otherwise either the host's threads or the bus would wait at the end of each block.
 """
 
 from __future__ import annotations
 
 import inspect
-import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -33,8 +33,10 @@ from vkamp.tracebacks import entry_point
 #: The bytes of all rows of a block, unless the caller says otherwise: on GPUs, where each block costs the host
 #: milliseconds, and on CPU drivers, whose buffers are small.
 _BLOCK, _BLOCK_ON_CPU = 256 << 20, 64 << 20
-#: The number of blocks that are on the device at a time: one is uploaded, one runs, one is downloaded.
-_DEPTH = 3
+#: The threads of each direction.
+_THREADS = 2
+#: The blocks that are on the device at a time: in each direction one for each thread, and one that runs.
+_DEPTH = 2 * _THREADS + 1
 
 _Shape = tuple[int, ...]
 
@@ -292,33 +294,28 @@ class _Streaming:
 
     def run(self) -> None:
         """Runs all blocks."""
-        free = threading.Semaphore(len(self.blocks))
-        ready: queue.SimpleQueue[int] = queue.SimpleQueue()
-        launched: queue.SimpleQueue[int] = queue.SimpleQueue()
+        lines = _Lines()
         threads = [
-            threading.Thread(target=self._guarded, args=(work, [ready, launched], free), name=name)
-            for name, work in (
-                ("vkamp-upload", lambda: self._upload_all(free, ready)),
-                ("vkamp-download", lambda: self._download_all(free, launched)),
-            )
+            threading.Thread(target=self._guarded, args=(work, first, lines), name=name)
+            for first in range(_THREADS)
+            for name, work in (("vkamp-upload", self._upload), ("vkamp-download", self._download))
         ]
         for each in threads:
             each.start()
         try:
             with activity(f"streaming {self.kernel.__name__}") as progress:
                 for number in progress.counted(range(self.count)):
-                    if ready.get() < 0:
+                    if not lines.uploaded.wait(number):
                         break
                     _, rows = self._place(number)
                     parallel_for_each(
                         self.location, self.cut.domain(rows), self.kernel, *self._of(number), **self.constants
                     )
-                    launched.put(number)
-                launched.put(-1)
+                    lines.launched.say(number)
                 for each in threads:
                     each.join()
         except BaseException as error:
-            self._fail(error, [ready, launched], free)
+            self._fail(error, lines)
             for each in threads:
                 each.join()
             raise
@@ -327,39 +324,79 @@ class _Streaming:
         for result in self.results:
             result.synchronize()
 
-    def _fail(self, error: BaseException, queues: list[queue.SimpleQueue[int]], free: threading.Semaphore) -> None:
+    def _fail(self, error: BaseException, lines: _Lines) -> None:
         """Makes all threads end."""
         self.failures.append(error)
-        free.release()
-        for each in queues:
-            each.put(-1)
+        lines.end()
 
-    def _guarded(
-        self, work: Callable[[], None], queues: list[queue.SimpleQueue[int]], free: threading.Semaphore
-    ) -> None:
+    def _guarded(self, work: Callable[[int, _Lines], None], first: int, lines: _Lines) -> None:
+        """Does every block of one of the threads of a direction."""
         try:
-            work()
+            for number in range(first, self.count, _THREADS):
+                if self.failures:
+                    return
+                work(number, lines)
         except BaseException as error:
-            self._fail(error, queues, free)
+            self._fail(error, lines)
 
-    def _upload_all(self, free: threading.Semaphore, ready: queue.SimpleQueue[int]) -> None:
-        for number in range(self.count):
-            free.acquire()
-            if self.failures:
-                return
+    def _upload(self, number: int, lines: _Lines) -> None:
+        # The block's arrays are those of an earlier block.
+        if lines.downloaded.wait(number - len(self.blocks)):
             first, rows = self._place(number)
             block = self.blocks[number % len(self.blocks)]
             for each in self.uploads:
                 copy(each.part(first, rows), block.part(each, rows))
-            ready.put(number)
+            lines.uploaded.say(number)
 
-    def _download_all(self, free: threading.Semaphore, launched: queue.SimpleQueue[int]) -> None:
-        while (number := launched.get()) >= 0:
+    def _download(self, number: int, lines: _Lines) -> None:
+        if lines.launched.wait(number):
             first, rows = self._place(number)
             block = self.blocks[number % len(self.blocks)]
             for each in self.downloads:
                 copy(block.part(each, rows), each.part(first, rows))
-            free.release()
+            lines.downloaded.say(number)
+
+
+class _Line:
+    """What has been done with which block; any number of threads waits for it.
+
+    The numbers of blocks come in any order.
+    """
+
+    def __init__(self) -> None:
+        self._done: set[int] = set()
+        self._has_ended = False
+        self._changed = threading.Condition()
+
+    def say(self, number: int) -> None:
+        """The block is done."""
+        with self._changed:
+            self._done.add(number)
+            self._changed.notify_all()
+
+    def wait(self, number: int) -> bool:
+        """Waits until the block is done; False if the stream has failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: number < 0 or number in self._done or self._has_ended)
+            return not self._has_ended
+
+    def end(self) -> None:
+        """Ends all waiting."""
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify_all()
+
+
+class _Lines:
+    """What threads of a stream wait for."""
+
+    def __init__(self) -> None:
+        self.uploaded, self.launched, self.downloaded = _Line(), _Line(), _Line()
+
+    def end(self) -> None:
+        """Ends all waiting."""
+        for each in (self.uploaded, self.launched, self.downloaded):
+            each.end()
 
 
 def _as_view(value: Any) -> Any:

@@ -71,7 +71,8 @@ def copy_soon(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Callable[
 
 def in_threads(work: Callable[[], None], count: int) -> None:
     """Calls ``work`` in this thread, and at the same time in up to ``count - 1`` others; waits for all, even after
-    Ctrl-C. Raises what one of the calls raises."""
+    Ctrl-C. Raises what one of the calls raises. Calls that have not begun when this thread's ends are left out: the
+    other threads may be busy with other copies."""
     others: list[Future[None]] = []
     try:
         for _ in range(count - 1):
@@ -83,6 +84,8 @@ def in_threads(work: Callable[[], None], count: int) -> None:
         work()
     finally:
         for each in others:
+            if each.cancel():
+                continue
             try:
                 _finish([each])
             except BaseException as error:
