@@ -24,7 +24,7 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,7 +169,7 @@ def spread(padded: Any, size: int, block_info: Any) -> Any:
     return vd.Block(result)
 
 
-def heat(client: Any, sizes: Sizes) -> Iterator[None]:
+def heat(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     """Heat in a plate; every point is compared with the exact solution."""
     size = sizes.plate
     start = in_strips(client, (size, size), sizes.strips, first_temperatures, size).persist()
@@ -203,7 +203,7 @@ def formula() -> float:
     return START * math.exp(INTEREST) * below[0] - STRIKE * below[1]
 
 
-def simulation(client: Any, sizes: Sizes) -> Iterator[None]:
+def simulation(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     """The mean payoff of an option; compared with the formula."""
     drift, deviates = (INTEREST - VOLATILITY**2 / 2) / DAYS, VOLATILITY / math.sqrt(DAYS)
     yield
@@ -224,7 +224,7 @@ def numbers(first: int, shape: tuple[int, int], seed: int) -> Any:
     return filled(digits, first, shape, seed)
 
 
-def product(client: Any, sizes: Sizes) -> Iterator[None]:
+def product(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     """A product by blocks; compared with products of a few vectors."""
     left = in_strips(client, (sizes.rows, sizes.inner), sizes.strips, numbers, 1).persist()
     right = in_strips(client, (sizes.inner, sizes.inner), 1, numbers, 2).persist()
