@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import dask
+import gallery
 from dask.diagnostics import ProgressBar
-from distributed import Client, progress
+from dask.utils import key_split
+from distributed import Client, get_task_stream, progress
+from PIL import Image
 
 import vkamp as amp
 import vkamp.dask as vd
@@ -47,6 +50,45 @@ def started(options: argparse.Namespace) -> Iterator[Any]:
         with vd.LocalCluster(chosen, dashboard_address=":0") as cluster, Client(cluster) as client:
             print(f"cluster {', '.join(str(name) for name in cluster.workers)}; dashboard {cluster.dashboard_link}")
             yield client
+
+
+@contextlib.contextmanager
+def recorded(client: Any) -> Iterator[list[dict[str, Any]]]:
+    """A list that has Dask's records of the tasks when the block has ended; empty without a cluster."""
+    found: list[dict[str, Any]] = []
+    if client is None:
+        yield found
+        return
+    with get_task_stream(client) as stream:
+        yield found
+    found += stream.data
+
+
+def task_stream(client: Any, records: list[dict[str, Any]], width: int) -> Image.Image:
+    """What the dashboard shows as the task stream: which worker did what when, coloured by the names that Dask gives
+    tasks, several of which it may fuse; transfers from other workers are red."""
+    workers = {at: info["name"] for at, info in client.scheduler_info(n_workers=-1)["workers"].items()}
+    first = min(span["start"] for each in records for span in each["startstops"])
+    names = sorted({key_split(each["key"]) for each in records})
+    colours = {name: f"C{(0, 1, 2, 4, 5, 6, 7, 8, 9)[k % 9]}" for k, name in enumerate(names)} | {"transfer": "red"}
+
+    def draw(axes: Any) -> None:
+        rows = list(workers)
+        for each in records:
+            for span in each["startstops"]:
+                is_transfer = span["action"] == "transfer"
+                colour = colours["transfer" if is_transfer else key_split(each["key"])]
+                start, length = span["start"] - first, span["stop"] - span["start"]
+                place = {"left": start, "height": 0.8, "zorder": 3 if is_transfer else 2}
+                axes.barh(rows.index(each["worker"]), length, color=colour, edgecolor=colour, linewidth=0.5, **place)
+        axes.set_yticks(range(len(rows)), [str(workers[at]).partition(" (")[0] for at in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set(xlabel="seconds")
+        for name, colour in colours.items():
+            axes.bar(0, 0, color=colour, label=name)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=4, frameon=False, fontsize="x-small")
+
+    return gallery.chart(draw, width=width, height=180 + 50 * len(workers))
 
 
 def with_progress(client: Any, *collections: Any) -> tuple[Any, ...]:

@@ -209,6 +209,16 @@ def side_by_side(pictures: Sequence[Image.Image], titles: Sequence[str]) -> Imag
     return sheet
 
 
+def stacked(pictures: Sequence[Image.Image]) -> Image.Image:
+    """The pictures below each other on white."""
+    sheet = Image.new("RGB", (max(p.width for p in pictures), sum(p.height for p in pictures)), "white")
+    top = 0
+    for picture in pictures:
+        sheet.paste(picture, ((sheet.width - picture.width) // 2, top))
+        top += picture.height
+    return sheet
+
+
 def _font(size: int) -> Any:
     try:
         return ImageFont.truetype(str(_matplotlib_data() / "fonts" / "ttf" / "DejaVuSans.ttf"), size)

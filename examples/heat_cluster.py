@@ -4,7 +4,8 @@
 
 The plate is a Dask array of blocks x blocks, each on a device of the cluster. Before four steps every block gets a halo
 of four points from its neighbours; that is all that goes from one worker to another. Within a block each tile does the
-four steps in tile_static memory. The plate's border is held at its temperature.
+four steps in tile_static memory. The plate's border is held at its temperature. On a cluster, the picture also shows
+which worker did what when, as the task stream of Dask's dashboard.
 """
 
 from __future__ import annotations
@@ -74,21 +75,25 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
     with cluster.started(options) as client:
         now: Any = vd.to_device(da.from_array(raw, chunks=side)).persist()
         started = time.perf_counter()
-        for exchange in range(1, exchanges + 1):
-            now = spread_by_blocks(now, np.float32(rate))
-            if exchange % TOGETHER == 0:
-                now = now.persist()
-        found = now.compute()
-        seconds = time.perf_counter() - started
+        with cluster.recorded(client) as records:
+            for exchange in range(1, exchanges + 1):
+                now = spread_by_blocks(now, np.float32(rate))
+                if exchange % TOGETHER == 0:
+                    now = now.persist()
+            found = now.compute()
+            seconds = time.perf_counter() - started
         workers = 1 if client is None else len(client.scheduler_info(n_workers=-1)["workers"])
+        pictures = [gallery.coloured(raw, "inferno", 0, 1), gallery.coloured(found, "inferno", 0, 1)]
+        sheet = gallery.side_by_side(pictures, ["start", f"after {exchanges * STEPS} steps"])
+        if records:
+            stream = cluster.task_stream(client, records, max(sheet.width, 640))
+            sheet = gallery.stacked([sheet, stream])
     points = exchanges * STEPS * raw.size
     what = f"{exchanges * STEPS} steps of {options.size} x {options.size} points in {options.blocks**2} blocks"
     print(f"run     {what} by {workers} workers: {seconds:.2f} s, {points / seconds / 1e6:.3g} M points/s")
     expected = spread_with_numpy(raw, rate, exchanges * STEPS)
     checks = [("temperatures", gallery.difference(found, expected), 1e-6)]
-    pictures = [gallery.coloured(raw, "inferno", 0, 1), gallery.coloured(found, "inferno", 0, 1)]
-    titles = ["start", f"after {exchanges * STEPS} steps"]
-    return gallery.Result(checks, [gallery.side_by_side(pictures, titles)])
+    return gallery.Result(checks, [sheet])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
