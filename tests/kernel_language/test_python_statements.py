@@ -59,7 +59,33 @@ def walrus(n):
     return total * 10 + other + last + (m if m > 3 else (q := m + 1) + q)
 
 
-@pytest.mark.parametrize("function", [loop_else, walrus], ids=lambda f: f.__name__)
+@amp.func
+def assigned_on_both_ways(n):
+    for k in range(5):
+        if k * k == n:
+            root = k
+            break
+        if k > n:
+            root = -k
+            break
+    else:
+        root = 100
+    while n > 3:
+        n -= 2
+        if n == 5:
+            for d in (2, 3, 5):
+                if root == d:
+                    last = d
+                    break
+            else:
+                continue
+            break
+    else:
+        return root * 10 + n
+    return root * 1000 + last
+
+
+@pytest.mark.parametrize("function", [loop_else, walrus, assigned_on_both_ways], ids=lambda f: f.__name__)
 def test_against_python(accelerator_view, function: Any):
     @amp.kernel
     def k(i, n, out, *, f: amp.constant):
@@ -73,6 +99,23 @@ def test_what_only_one_side_assigns_has_no_value_after():
     def k(i, n):
         if n[i] > 0 and (half := n[i] // 2) > 1:
             n[i] = half
+
+    with pytest.raises(amp.CompileError, match="VKA202"):
+        k.inspect(amp.extent(4), amp.array_view(np.zeros(4, I32)))
+
+
+def test_what_a_break_leaves_out_has_no_value_after():
+    @amp.kernel
+    def k(i, n):
+        for m in range(4):
+            if m == n[i]:
+                break
+            if m > n[i]:
+                found = m
+                break
+        else:
+            found = 7
+        n[i] = found
 
     with pytest.raises(amp.CompileError, match="VKA202"):
         k.inspect(amp.extent(4), amp.array_view(np.zeros(4, I32)))

@@ -38,6 +38,20 @@ def over_tuples(n: amp.int32):
 
 
 @amp.func
+def unpacked(n: amp.int32):
+    a, b = map(abs, (n, n * 3))
+    (c, d), (e, f) = zip((n, a), (b, 4), strict=True)
+    g, h = reversed((n, 9))
+    i, *rest = range(3, 11, 2)
+    (j, k), (m, p) = enumerate((n, h), start=2)
+    q, r = (x * n for x in (a, 5))
+    # The targets are assigned behind all of the sequence.
+    a, n = (x + n for x in (n, a))
+    [s, t] = [x - n for x in (a, b)]
+    return a + b * 2 + c * 3 + d * 5 + e * 7 + f + g * 11 + h + i + sum(rest) + j * k + m * p + q + r * 2 + n + s * t
+
+
+@amp.func
 def over_arrays(n: amp.int32):
     values = amp.private(5, amp.int32)
     for k in range(5):
@@ -120,7 +134,7 @@ def tuples(n: amp.int32):
     return total
 
 
-FUNCTIONS = [over_tuples, over_arrays, sums, decisions, tuples]
+FUNCTIONS = [over_tuples, unpacked, over_arrays, sums, decisions, tuples]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

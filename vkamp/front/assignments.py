@@ -15,7 +15,7 @@ from vkamp.front.declarations import array_type, check_placement
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_index
 from vkamp.front.names import marked_name, named_callee
-from vkamp.front.sequences import items_of
+from vkamp.front.sequences import is_iterator, items_of, tuple_of
 from vkamp.front.subscripts import element_of
 from vkamp.front.values import (
     ArrayRef,
@@ -53,7 +53,8 @@ def _assign(ctx: Context, node: ast.Assign) -> None:
         ctx.result = (node.value, node.targets[0].id)
     known = matrices.target_of(ctx, node.targets[0]) if len(node.targets) == 1 else None
     ctx.matrix_target = (node.value, known) if known is not None else None
-    value = ctx.expr(node.value)
+    unpacked = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
+    value = tuple_of(ctx, node.value) if unpacked and is_iterator(ctx, node.value) else ctx.expr(node.value)
     if isinstance(value, NoValue):
         ctx.fail("VKA223", node.value, text=ctx.text(node.value))
     if len(node.targets) > 1:

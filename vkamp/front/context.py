@@ -207,6 +207,14 @@ def contains_load(expr: ir.Expr) -> bool:
     return any(isinstance(n, ir.Load) for n in ir.walk(expr))
 
 
+@dataclass
+class LoopExits:
+    """What is assigned at the ``break``s and at the ``continue``s of a loop."""
+
+    breaks: list[set[str]] = field(default_factory=list)
+    continues: list[set[str]] = field(default_factory=list)
+
+
 @dataclass(eq=False, repr=False)
 class Context:
     """Lowering of one function: the block under construction, the names, what is definitely assigned."""
@@ -276,10 +284,9 @@ class Context:
     iterated: ast.expr | None = field(default=None, init=False)
     #: How many ``return``s control can come to.
     reached_returns: int = field(default=0, init=False)
-    #: What is assigned at the ``break``s of each enclosing loop (``None``: an unrolled loop).
-    loops: list[list[set[str]] | None] = field(default_factory=list, init=False)
-    #: For each enclosing loop, whether its end is reached by `continue` too.
-    counted: list[bool] = field(default_factory=list, init=False)
+    #: The ways out of the enclosing loops (``None``: an unrolled loop), and those of the loop that was lowered last.
+    loops: list[LoopExits | None] = field(default_factory=list, init=False)
+    last_exits: LoopExits | None = field(default=None, init=False)
     #: Names assigned by one statement only.
     once: frozenset[str] = field(default=frozenset(), init=False)
     #: Whether the function never reads the name ``_``: what is assigned to it is discarded.

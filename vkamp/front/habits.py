@@ -199,7 +199,12 @@ _NUMPY: dict[str, str] = {
     "norm": "write `math.sqrt(x * x + y * y)`",
     "sign": "write `(x > 0) - (x < 0)`, or `amp.direct3d.sign(x)`",
 }  # fmt: skip
+_FUNCTOOLS = {
+    "reduce": "write a loop: `for x in values: total = f(total, x)`",
+    "partial": "write a lambda, `lambda x: f(value, x)`, or make it on the host and pass it as an argument",
+}
 _MODULES = {
+    "itertools": "write `for` loops, inside one another or one after the other",
     "random": _RANDOM,
     "secrets": _RANDOM,
     "time": _TIME,
@@ -233,4 +238,6 @@ def of_function(target: Any) -> str | None:
         return _RANDOM
     if module == "numpy" or type(target).__name__ == "ufunc":
         return _NUMPY.get(name)
+    if module in ("functools", "_functools"):
+        return _FUNCTOOLS.get(name)
     return _MODULES.get(module)

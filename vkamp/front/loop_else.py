@@ -42,16 +42,19 @@ def _assignment(name: str, value: bool, where: ast.stmt) -> ast.stmt:
     return ast.copy_location(ast.Assign([target], ast.copy_location(ast.Constant(value), where)), where)
 
 
-def without_else(node: ast.For | ast.While, taken: Container[str]) -> list[ast.stmt]:
-    """The statements that a loop with ``else`` stands for; ``taken`` are names that it must not use."""
+def without_else(node: ast.For | ast.While, taken: Container[str]) -> tuple[list[ast.stmt], ast.If | None]:
+    """The statements that a loop with ``else`` stands for: the loop, and the branch behind it if breaks leave the loop.
+
+    ``taken``: names that they must not use.
+    """
     loop = copy.deepcopy(node)
     orelse, loop.orelse = loop.orelse, []
     name = next(n for n in ("ended", *(f"ended_{k}" for k in range(2, 1000))) if n not in taken)
     marked = _Marked(name)
     loop.body = [new for old in loop.body for new in marked._statements(old)]
     if not marked.found:
-        return [loop, *orelse]
+        return [loop, *orelse], None
     test = ast.copy_location(ast.Name(name, ast.Load()), orelse[0])
     after = ast.copy_location(ast.If(test, orelse, []), orelse[0])
     after.end_lineno, after.end_col_offset = orelse[-1].end_lineno, orelse[-1].end_col_offset
-    return [_assignment(name, True, node), loop, after]
+    return [_assignment(name, True, node), loop], after

@@ -15,7 +15,7 @@ from vkamp.front import convert
 from vkamp.front.comparisons import compare_two, comparison
 from vkamp.front.context import Context, handles
 from vkamp.front.expressions import binary
-from vkamp.front.sequences import Sequence, each, run, sequence_of, thunks, try_sequence
+from vkamp.front.sequences import Sequence, each, run, thunks, try_sequence, tuple_of
 from vkamp.front.table import apply_row
 from vkamp.front.values import Constant, Element, Number, TupleValue, Value
 from vkamp.ir import nodes as ir
@@ -337,23 +337,7 @@ def _tuple(ctx: Context, node: ast.Call) -> Value:
     if not node.args and not node.keywords:
         return TupleValue(())
     part = _arguments(ctx, node, (), f"{ctx.text(node.func)}(x)")["sequence"]
-    sequence = sequence_of(ctx, part)
-    if sequence.count is None or sequence.count > _MAX_TUPLE_LENGTH:
-        ctx.fail("VKA124", part, text=ctx.text(part), limit=_MAX_TUPLE_LENGTH)
-    values: list[Value] = []
-    for k in range(sequence.count):
-        before = len(ctx.block)
-        value = sequence.item(Constant(k))
-        if ctx.has_effects(before):
-            at = before
-            for i, earlier in enumerate(values):
-                values[i], at = ctx.keep(earlier, at)
-        values.append(value)
-    return TupleValue(tuple(values))
-
-
-#: Items of a tuple that is made of a sequence.
-_MAX_TUPLE_LENGTH = 64
+    return tuple_of(ctx, part)
 
 
 @handles(ast.Compare)

@@ -418,8 +418,32 @@ def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast
     return tuple(items)
 
 
-#: The number of items of a sequence that is unpacked.
+#: The number of items of a sequence that is unpacked, or made a tuple.
 _MAX_ITEMS = 64
+
+
+def tuple_of(ctx: Context, node: ast.expr) -> TupleValue:
+    """The items of a sequence whose length is known, each computed once, in order."""
+    sequence = sequence_of(ctx, node)
+    if sequence.count is None or sequence.count > _MAX_ITEMS:
+        ctx.fail("VKA124", node, text=ctx.text(node), limit=_MAX_ITEMS)
+    values: list[Value] = []
+    for k in range(sequence.count):
+        before = len(ctx.block)
+        value = sequence.item(Constant(k))
+        if ctx.has_effects(before):
+            at = before
+            for i, earlier in enumerate(values):
+                values[i], at = ctx.keep(earlier, at)
+        values.append(value)
+    return TupleValue(tuple(values))
+
+
+def is_iterator(ctx: Context, node: ast.expr) -> bool:
+    """Whether an expression is a sequence that is no value of kernels: a comprehension, or ``zip(...)`` and others."""
+    return isinstance(node, (ast.GeneratorExp, ast.ListComp)) or (
+        isinstance(node, ast.Call) and _maker(ctx, node) not in (None, _copied)
+    )
 
 
 def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:

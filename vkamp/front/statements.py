@@ -11,7 +11,7 @@ from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
 from vkamp.front.arity import wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
-from vkamp.front.context import Context, Slot, handles
+from vkamp.front.context import Context, LoopExits, Slot, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import truth_of
 from vkamp.front.index_objects import thread_index
@@ -146,11 +146,16 @@ def _if(ctx: Context, node: ast.If) -> None:
             # Neither are the statements after one that always leaves.
             ctx.leaves = node
         return
+    ctx.assigned = _join(*_sides(ctx, node, test))
+
+
+def _sides(ctx: Context, node: ast.If, test: ir.Expr) -> tuple[set[str] | None, set[str] | None]:
+    """A branch; what is assigned at the end of each side."""
     entry = ctx.assigned
     then, after_then = _branch(ctx, node.body, entry)
     orelse, after_else = _branch(ctx, node.orelse, entry)
-    ctx.assigned = _join(after_then, after_else)
     ctx.emit(ir.If(ctx.span(node), test, then, orelse))
+    return after_then, after_else
 
 
 @handles(ast.Match)
@@ -161,11 +166,10 @@ def _match(ctx: Context, node: ast.Match) -> None:
 @handles(ast.While)
 def _while(ctx: Context, node: ast.While) -> None:
     if node.orelse:
-        ctx.statements(without_else(node, ctx.slots.keys() | ctx.local_names))
+        _loop_with_else(ctx, node)
         return
     entry, returns = ctx.assigned, ctx.reached_returns
-    ctx.loops.append([])
-    ctx.counted.append(False)
+    ctx.loops.append(LoopExits())
     ctx.depth += 1
     with ctx.nested() as block:
         test = truth_of(ctx, node.test)
@@ -176,9 +180,7 @@ def _while(ctx: Context, node: ast.While) -> None:
         ctx.assigned = None if entry is None else set(entry)
         ctx.statements(node.body)
     ctx.depth -= 1
-    ctx.counted.pop()
-    exits = ctx.loops.pop()
-    assert exits is not None
+    exits = _exits(ctx).breaks
     endless = isinstance(test, ir.Const) and bool(test.value)
     if endless and not exits and ctx.reached_returns == returns and entry is not None:
         ctx.fail("VKA119", node.test)
@@ -190,7 +192,7 @@ def _while(ctx: Context, node: ast.While) -> None:
 @handles(ast.For)
 def _for(ctx: Context, node: ast.For) -> None:
     if node.orelse:
-        ctx.statements(without_else(node, ctx.slots.keys() | ctx.local_names))
+        _loop_with_else(ctx, node)
         return
     call = node.iter
     kind = _kind_of_range(ctx, call) if isinstance(call, ast.Call) and isinstance(node.target, ast.Name) else None
@@ -238,8 +240,7 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
     variable = ctx.new_variable(f"{names[0] if names else 'item'}_at", INT32, span)
     counter = Number(ir.Load(span, INT32, ir.Local(span, INT32, variable)))
     entry = ctx.assigned
-    ctx.loops.append([])
-    ctx.counted.append(True)
+    ctx.loops.append(LoopExits())
     ctx.assigned = None if entry is None else set(entry)
     ctx.depth += 1
     with ctx.nested() as block:
@@ -247,10 +248,8 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
         ctx.statements(node.body)
     ctx.depth -= 1
     end = ctx.assigned
-    ctx.counted.pop()
-    exits = ctx.loops.pop()
-    assert exits is not None
-    ctx.assigned = _join(end, *exits) if sequence.count else entry
+    exits = _exits(ctx)
+    ctx.assigned = _join(end, *exits.breaks, *exits.continues) if sequence.count else entry
     ctx.emit(ir.For(span, variable, start, sequence.length, step, tuple(block)))
 
 
@@ -271,7 +270,6 @@ def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
 def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) -> None:
     assert sequence.count is not None
     ctx.loops.append(None)
-    ctx.counted.append(False)
     for k in range(sequence.count):
         item = sequence.item(Constant(k))
         if own:
@@ -281,7 +279,6 @@ def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) ->
         ctx.depth += 1
         ctx.statements(node.body)
         ctx.depth -= 1
-    ctx.counted.pop()
     ctx.loops.pop()
 
 
@@ -366,13 +363,11 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
         changes_kind(ctx, target, variable, Constant(0))
     where = replace(ctx.span(node), caller=None)
     ctx.loops.append(None)
-    ctx.counted.append(False)
     if len(steps) < 2 or where in ctx.module.copied_loops:
         for value in steps:
             _static_body(ctx, node, target, Constant(value))
     else:
         _kept_loop(ctx, node, target, steps, where)
-    ctx.counted.pop()
     ctx.loops.pop()
     if variable is not None:
         # A variable, which is known at compile time in the loop alone.
@@ -439,14 +434,11 @@ def _range_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) ->
         ctx.fail("VKA112", call.args[2])
     variable = _loop_variable(ctx, target, kind)
     entry = ctx.assigned
-    ctx.loops.append([])
-    ctx.counted.append(True)
+    ctx.loops.append(LoopExits())
     inside = None if entry is None else entry | {target.id}
     body, end = _branch(ctx, node.body, inside)
-    ctx.counted.pop()
-    exits = ctx.loops.pop()
-    assert exits is not None
-    ctx.assigned = _join(end, *exits) if _surely_runs(start, stop, step) else entry
+    exits = _exits(ctx)
+    ctx.assigned = _join(end, *exits.breaks, *exits.continues) if _surely_runs(start, stop, step) else entry
     ctx.emit(ir.For(span, variable, start, stop, step, body))
 
 
@@ -475,14 +467,32 @@ def _surely_runs(start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> bool:
     return len(range(int(start.value), int(stop.value), int(step.value))) > 0
 
 
+def _exits(ctx: Context) -> LoopExits:
+    """The ways out of the loop that ends here."""
+    exits = ctx.loops.pop()
+    assert exits is not None
+    ctx.last_exits = exits
+    return exits
+
+
+def _loop_with_else(ctx: Context, node: ast.For | ast.While) -> None:
+    """The loop, and a branch behind it for its ``else``. The other side of the branch is where its breaks lead to."""
+    statements, branch = without_else(node, ctx.slots.keys() | ctx.local_names)
+    ctx.statements(statements)
+    if branch is not None:
+        assert ctx.last_exits is not None
+        breaks = _join(*ctx.last_exits.breaks)
+        after_else = _sides(ctx, branch, truth_of(ctx, branch.test))[0]
+        ctx.assigned = _join(after_else, breaks)
+
+
 def _leave(ctx: Context, node: ast.Break | ast.Continue, name: str) -> None:
     """Both ways out of an iteration: what is assigned here may be all that is assigned after the loop."""
     exits = ctx.loops[-1]
     if exits is None:
         ctx.fail("VKA108", node, name=name)
-    # `while True` ends at its breaks alone.
-    if ctx.assigned is not None and (name == "break" or ctx.counted[-1]):
-        exits.append(set(ctx.assigned))
+    if ctx.assigned is not None:
+        (exits.breaks if name == "break" else exits.continues).append(set(ctx.assigned))
     ctx.assigned = None
 
 
