@@ -12,7 +12,7 @@ from tests.library_views import forced
 from vkamp import linalg
 from vkamp.algorithms import device_scalar
 from vkamp.blas import _triangles
-from vkamp.linalg import lu_tiles
+from vkamp.linalg import lu_tiles, qr_tiles
 
 EPS = np.finfo(np.float32).eps
 RATIO = 30
@@ -94,6 +94,7 @@ def small_tiles(monkeypatch):
     for module, name, value in (
         (_triangles, "BLOCK", 4), (cholesky, "PANEL", 4), (cholesky, "WIDE", 8),
         (lu_tiles, "WIDE", 6), (lu_tiles, "_THREADS", 4), (lu_tiles, "_SHAPES", ((2, 3), (8, 2))),
+        (qr_tiles, "WIDE", 11), (qr_tiles, "_THREADS", 8), (qr_tiles, "_MOST_ROWS", 4),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     with forced("tiles"):
@@ -227,6 +228,21 @@ def test_qr(accelerator_view, dtype, shape):
     np.testing.assert_array_equal(
         np.asarray(linalg.qr(device(a, accelerator_view), "r")), r[..., : min(rows, columns), :]
     )
+
+
+@pytest.mark.sample("llvmpipe")
+def test_qr_in_tiles(accelerator_view, small_tiles):
+    """Several rows of each thread, panels, matrices with more rows or columns, batches, too many rows for a tile."""
+    for shape, dtype in (((29, 31), np.float32), ((2, 9, 5), np.complex64), ((40, 3), np.float32)):
+        test_qr(accelerator_view, dtype, shape)
+    test_qr_of_special_matrices(accelerator_view)
+
+
+def test_nan_stays_in_qr(accelerator_view):
+    """A NaN below zeros, too, is in the result."""
+    for column in ([0, np.nan, 0], [1, 2, np.nan], [np.nan, 1, 2]):
+        a = np.stack([column, [1, 2, 3]], axis=1).astype(np.float32)
+        assert np.isnan(np.asarray(linalg.qr(device(a, accelerator_view), "r"))[0, 0])
 
 
 def test_qr_of_special_matrices(accelerator_view):

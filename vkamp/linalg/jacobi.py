@@ -20,9 +20,10 @@ import vkamp as amp
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
 from vkamp.linalg import qr as reflections
+from vkamp.linalg._parts import conjugated, largest_part, squared
 from vkamp.linalg._shared import function, is_empty
 from vkamp.linalg._square import batch_of, copy_of, real_of, type_of, where
-from vkamp.linalg.qr import conjugated, identity, largest_part, squared
+from vkamp.linalg.qr import identity
 
 _View = amp.accelerator_view | None
 

@@ -15,12 +15,13 @@ from vkamp import algorithms as alg
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
 from vkamp.linalg import qr as reflections
+from vkamp.linalg._parts import squared
 from vkamp.linalg._shared import function, is_empty, shape_of
 from vkamp.linalg._square import batch_of, copy_of, real_of, type_of, where
 from vkamp.linalg.jacobi import decomposed, eigvalsh, svd
 from vkamp.linalg.lu import inv
 from vkamp.linalg.norms import norm
-from vkamp.linalg.qr import keep_upper, squared
+from vkamp.linalg.qr import keep_upper
 
 _View = amp.accelerator_view | None
 

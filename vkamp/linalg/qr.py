@@ -1,7 +1,10 @@
 """QR factorisation by Householder reflections (LAPACK: ``geqrf``, ``orgqr``).
 
 Reflection ``j`` is ``1 - tau * v @ v^H``. Its vector ``v``, which has zeros before ``j`` and a 1 there, is stored below
-the diagonal.
+the diagonal. The reflections of a panel of columns are applied to the other columns by products of matrices: their
+product is ``1 - v @ t @ v^H``, where ``v`` has a column for each. The inverse of ``t`` is upper triangular, with the
+elements of ``v^H @ v`` above the diagonal and ``1 / tau`` on it (C. Puglisi, *Modification of the Householder method
+based on the compact WY representation*, 1992).
 """
 
 # Kernels have untyped parameters.
@@ -16,36 +19,17 @@ import numpy as np
 
 import vkamp as amp
 from vkamp import algorithms as alg
+from vkamp.algorithms import _choose
+from vkamp.blas import _triangles
+from vkamp.blas._operands import Matrix
+from vkamp.linalg import qr_tiles
+from vkamp.linalg._parts import conjugated, largest_part, squared
 from vkamp.linalg._shared import function, is_empty
-from vkamp.linalg._square import batch_of, copy_of, type_of, where
+from vkamp.linalg._square import PANEL, batch_of, copy_of, type_of, where
 
 _View = amp.accelerator_view | None
 #: The number of threads that compute a norm.
 _THREADS = 64
-
-
-@amp.func
-def conjugated(x: Any) -> Any:
-    """The conjugate; a real number itself."""
-    if hasattr(x, "imag"):
-        return x.conjugate()
-    return x
-
-
-@amp.func
-def squared(x: Any) -> Any:
-    """The square of the magnitude of a number."""
-    if hasattr(x, "imag"):
-        return x.real * x.real + x.imag * x.imag
-    return x * x
-
-
-@amp.func
-def largest_part(x: Any) -> Any:
-    """The magnitude of a number; for a complex one, the larger magnitude of its parts."""
-    if hasattr(x, "imag"):
-        return max(abs(x.real), abs(x.imag))
-    return abs(x)
 
 
 @amp.kernel
@@ -68,10 +52,12 @@ def make_reflection(t_idx, a, taus, j):
     scale = largest_part(a[n, j, j])
     for k in range(_THREADS):
         scale = max(scale, most[k])
+    # The largest of a NaN and a number may be either; so the sum has the NaN.
+    if not scale > 0:
+        scale = real(1)
     total = real(0)
-    if scale > 0:
-        for i in range(j + 1 + t, a.extent[1], _THREADS):
-            total += squared(a[n, i, j] / scale)
+    for i in range(j + 1 + t, a.extent[1], _THREADS):
+        total += squared(a[n, i, j] / scale)
     parts[t] = total
     t_idx.barrier.wait_with_tile_static_memory_fence()
     below = real(0)
@@ -81,7 +67,7 @@ def make_reflection(t_idx, a, taus, j):
     factor = kind(0)
     beta = alpha
     tau = kind(0)
-    has_parts = below > 0
+    has_parts = below != 0
     if hasattr(alpha, "imag"):
         has_parts = has_parts or alpha.imag != 0
     if has_parts:
@@ -102,17 +88,43 @@ def make_reflection(t_idx, a, taus, j):
 
 
 @amp.kernel
-def reflect(idx, v, taus, b, j, first, *, adjoint: amp.constant):
-    """Applies reflection ``j``, or its adjoint, to one column of ``b`` from column ``first`` on."""
+def reflect(idx, a, taus, j):
+    """Applies the adjoint of reflection ``j`` to one of the columns behind it."""
     n = idx[0]
-    column = first + idx[1]
-    total = b[n, j, column]
-    for i in range(j + 1, v.extent[1]):
-        total += conjugated(v[n, i, j]) * b[n, i, column]
-    total = total * (conjugated(taus[n, j]) if adjoint else taus[n, j])
-    b[n, j, column] = b[n, j, column] - total
-    for i in range(j + 1, v.extent[1]):
-        b[n, i, column] = b[n, i, column] - v[n, i, j] * total
+    column = j + 1 + idx[1]
+    total = a[n, j, column]
+    for i in range(j + 1, a.extent[1]):
+        total += conjugated(a[n, i, j]) * a[n, i, column]
+    total = total * conjugated(taus[n, j])
+    a[n, j, column] = a[n, j, column] - total
+    for i in range(j + 1, a.extent[1]):
+        a[n, i, column] = a[n, i, column] - a[n, i, j] * total
+
+
+@amp.kernel
+def keep_reflections(idx, a, taus, v, adjoints, start):
+    """The vectors of a panel's reflections, and their adjoints; zeros for a reflection that changes nothing."""
+    n = idx[0]
+    i = idx[1]
+    j = idx[2]
+    kind = type(v[idx])
+    x = kind(0)
+    if taus[n, start + j] != 0:
+        if i > j:
+            x = a[n, start + i, start + j]
+        elif i == j:
+            x = kind(1)
+    v[idx] = x
+    adjoints[n, j, i] = conjugated(x)
+
+
+@amp.kernel
+def put_diagonal(idx, products, taus, start):
+    """The inverse numbers ``tau`` on the diagonal of the products of the vectors."""
+    n = idx[0]
+    kind = type(products[n, 0, 0])
+    tau = taus[n, start + idx[1]]
+    products[n, idx[1], idx[1]] = kind(1) / tau if tau != 0 else kind(1)
 
 
 @amp.kernel
@@ -129,24 +141,56 @@ def identity(idx, out):
 
 def factor(view: amp.accelerator_view, made: Any) -> Any:
     """Replaces a batch by its reflections and the upper triangular factor, and returns the numbers ``tau``."""
-    batch, rows, columns = made.extent
+    batch, rows, columns = map(int, made.extent)
     steps = min(rows, columns)
     taus = amp.array(amp.extent(batch, steps), made.dtype, accelerator_view=view)
-    for j in range(steps):
-        amp.parallel_for_each(view, amp.extent(batch, _THREADS).tile(1, _THREADS), make_reflection, made, taus, j)
-        if j + 1 < columns:
-            rest = amp.extent(batch, columns - j - 1)
-            amp.parallel_for_each(view, rest, reflect, made, taus, made, j, j + 1, adjoint=True)
+    width = width_of(view)
+    for start in range(0, steps, width):
+        stop = min(start + width, steps)
+        if not (_choose.form_of(view) == "tiles" and qr_tiles.factor(view, made, taus, start, stop)):
+            _factor_panel(view, made, taus, start, stop)
+        if stop < columns:
+            rest = Matrix(made).part(slice(start, rows), slice(stop, columns))
+            _apply_panel(view, made, taus, start, stop, rest, adjoint=True)
     return taus
+
+
+def width_of(view: amp.accelerator_view) -> int:
+    """The columns of a panel."""
+    return qr_tiles.WIDE if _choose.form_of(view) == "tiles" else PANEL
+
+
+def _factor_panel(view: amp.accelerator_view, made: Any, taus: Any, start: int, stop: int) -> None:
+    batch = int(made.extent[0])
+    for j in range(start, stop):
+        amp.parallel_for_each(view, amp.extent(batch, _THREADS).tile(1, _THREADS), make_reflection, made, taus, j)
+        if j + 1 < stop:
+            amp.parallel_for_each(view, amp.extent(batch, stop - j - 1), reflect, made, taus, j)
+
+
+def _apply_panel(
+    view: amp.accelerator_view, made: Any, taus: Any, start: int, stop: int, b: Matrix, *, adjoint: bool
+) -> None:
+    """Multiplies ``b``, the rows from ``start`` on, by the reflections ``start`` to ``stop``, or by their adjoints."""
+    batch, rows, count = int(made.extent[0]), int(made.extent[1]) - start, stop - start
+    extents = (batch, rows, count), (batch, count, rows), (batch, count, count), (batch, count, b.columns)
+    v, adjoints, products, w = (amp.array(amp.extent(*e), made.dtype, accelerator_view=view) for e in extents)
+    amp.parallel_for_each(view, v.extent, keep_reflections, made, taus, v, adjoints, start)
+    _triangles.product(view, 1, Matrix(adjoints), Matrix(v), 0, Matrix(products))
+    amp.parallel_for_each(view, amp.extent(batch, count), put_diagonal, products, taus, start)
+    _triangles.product(view, 1, Matrix(adjoints), b, 0, Matrix(w))
+    inverse = Matrix(products, adjoint, adjoint and made.dtype.kind == "c")
+    _triangles.solve(view, inverse, not adjoint, False, Matrix(w))
+    _triangles.product(view, -1, Matrix(v), Matrix(w), 1, b)
 
 
 def apply(view: amp.accelerator_view, made: Any, taus: Any, b: Any, *, adjoint: bool) -> None:
     """``b = q @ b``, or ``q^H @ b``."""
-    steps = range(int(taus.extent[1]))
-    for j in steps if adjoint else reversed(steps):
-        amp.parallel_for_each(
-            view, amp.extent(b.extent[0], b.extent[2]), reflect, made, taus, b, j, 0, adjoint=adjoint
-        )  # fmt: skip
+    width, rows, steps = width_of(view), int(b.extent[1]), int(taus.extent[1])
+    starts = range(0, steps, width)
+    for start in starts if adjoint else reversed(starts):
+        part = Matrix(b).part(slice(start, rows), slice(0, int(b.extent[2])))
+        _apply_panel(view, made, taus, start, min(start + width, steps), part, adjoint=adjoint)
 
 
 @function
