@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import vkamp as amp
-from vkamp.run import devices, libraries
+from vkamp.errors import AmpError
+from vkamp.run import accelerators, devices, libraries
 from vkamp.run.compute_units import ComputeUnits
+from vkamp.run.kompute import KomputeEngine
 from vkamp.run.workarounds import has_quirk, max_unrolled
 
 LAVAPIPE = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"
@@ -65,6 +67,46 @@ def test_importing_asks_nothing(script):
         """
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("platform", ["", "darwin"])
+def test_drivers_that_need_consent_are_found(script, tmp_path, platform):
+    """The loader hides drivers like MoltenVK from programs that do not consent to them."""
+    manifest = json.loads(Path(LAVAPIPE).read_text())
+    manifest["ICD"]["is_portability_driver"] = True
+    (tmp_path / "portability.json").write_text(json.dumps(manifest))
+    done = script(
+        """
+        import sys
+        import numpy as np
+        import vkamp as amp
+        from vkamp.run import devices
+
+        if PLATFORM:
+            sys.platform = PLATFORM
+            devices.vulkan_devices()
+            sys.platform = "linux"
+        print([each.device_path for each in amp.accelerator.get_all() if each.device_path.startswith("vulkan")])
+        a = amp.array_view(np.arange(5, dtype=np.int32))
+
+        @amp.parallel_for_each(a.extent)
+        def _(idx):
+            a[idx] += 10
+
+        print(np.asarray(a))
+        """.replace("PLATFORM", repr(platform)),
+        VK_ADD_DRIVER_FILES=None,
+        VK_DRIVER_FILES=str(tmp_path / "portability.json"),
+        VKAMP_ENGINE="vulkan",
+    )
+    assert done.stdout == "['vulkan:0']\n[10 11 12 13 14]\n"
+
+
+def test_kompute_does_not_open_a_driver_that_lacks_parts_of_vulkan(info):
+    partial = dataclasses.replace(info, is_partial=True)
+    assert accelerators.choose_engine(partial)[0] == "vulkan"
+    with pytest.raises(AmpError, match="lacks parts of Vulkan: use engine='vulkan'"):
+        KomputeEngine().open(partial)
 
 
 def test_no_driver(script):

@@ -112,7 +112,7 @@ def _engine_name(requested: str | None) -> str:
 
 def choose_engine(info: DeviceInfo) -> tuple[str, str]:
     """The engine that ``auto`` selects for a Vulkan device, and why."""
-    if info.kind == "cpu":
+    if info.kind == "cpu" and not info.is_partial:
         if not libraries.has_kp():
             return _DIRECT, "Kompute (the package kp) is not installed"
         return _KOMPUTE, "the fastest engine on CPU drivers"

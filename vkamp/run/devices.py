@@ -24,7 +24,6 @@ from vkamp.run.workarounds import has_quirk
 #: Kompute's buffer sizes are 32-bit; the last word is excluded so that rounding up cannot wrap.
 KOMPUTE_BUFFER_BYTES = 2**32 - 4
 _API_1_1 = (1 << 22) | (1 << 12)
-_INCOMPATIBLE_DRIVER = -9
 _KINDS: dict[int, DeviceKind] = {0: "other", 1: "integrated", 2: "discrete", 3: "virtual", 4: "cpu"}
 _ORDER: dict[DeviceKind, int] = {
     "discrete": 0,
@@ -177,7 +176,7 @@ def _ask_loader(vk: Any) -> tuple[list[DeviceInfo], str]:
     with _instance(vk) as (instance, result):
         if instance is None:
             reason = "the Vulkan loader finds no driver"
-            if result != _INCOMPATIBLE_DRIVER:
+            if result != libraries.INCOMPATIBLE_DRIVER:
                 reason = f"vkCreateInstance failed with {result}"
             libraries.record("an instance", reason, ok=False)
             return [], reason
@@ -246,6 +245,7 @@ def _describe(vk: Any, instance: Any, device: Any, index: int) -> DeviceInfo:
         ),
         tick=plain.limits.timestampPeriod * 1e-9,
         tick_bits=_timestamp_bits(vk, device),
+        is_partial="VK_KHR_portability_subset" in extensions,
     )
 
 

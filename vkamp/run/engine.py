@@ -92,7 +92,7 @@ class DeviceInfo:
     ``uuid`` 32 hexadecimal digits or empty. ``tick`` is the duration of a tick of the device's clock in seconds,
     ``tick_bits`` the number of bits of its timestamps, 0 if it has none. ``special_floats``: the widths in bits of the
     floats whose infinities, NaN and signs of zero the device keeps if a program demands it; none on CPU drivers, which
-    it slows down.
+    it slows down. ``is_partial``: its driver lacks parts of Vulkan, as MoltenVK does (VK_KHR_portability_subset).
     """
 
     engine: str
@@ -112,6 +112,7 @@ class DeviceInfo:
     special_floats: frozenset[int] = frozenset()
     tick: float = 0.0
     tick_bits: int = 0
+    is_partial: bool = False
 
     @property
     def usable_features(self) -> frozenset[str]:

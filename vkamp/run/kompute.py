@@ -80,6 +80,9 @@ class KomputeEngine(Engine):
         from vkamp.run.kompute_queue import KomputeQueue
 
         refuse_fork()
+        if info.is_partial:
+            # Kompute's instance does not have the device, and it would end the process.
+            raise AmpError(f"Kompute can't open {info.name}, whose driver lacks parts of Vulkan: use engine='vulkan'")
         mirrored = not devices.shares_memory(info) if self._mirrored is None else self._mirrored
         return KomputeQueue(_open.open((info, mirrored), lambda: Device(load_kp(), info, mirrored=mirrored)))
 

@@ -24,6 +24,11 @@ from vkamp.errors import AmpError
 from vkamp.run.engine import Step
 from vkamp.run.features import struct
 
+#: The instance extension by which a program consents to drivers that lack parts of Vulkan, and its flag
+#: (VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR). A device of such a driver has VK_KHR_portability_subset.
+_PORTABILITY, _ENUMERATE_PORTABILITY = "VK_KHR_portability_enumeration", 1
+#: What the loader returns where it finds no driver (VK_ERROR_INCOMPATIBLE_DRIVER).
+INCOMPATIBLE_DRIVER = -9
 _MANIFEST = "vk_swiftshader_icd.json"
 #: The first version of the loader that can load drivers in addition to the installed ones.
 ADDS_DRIVERS_SINCE = (1, 3, 207)
@@ -128,14 +133,41 @@ def version_of(packed: int) -> tuple[int, int, int]:
     return (packed >> 22) & 0x7F, (packed >> 12) & 0x3FF, packed & 0xFFF
 
 
+def instance_extensions(vk: Any) -> frozenset[str]:
+    """The extensions that instances can have."""
+    ffi, count = vk.ffi, vk.ffi.new("uint32_t*")
+    with driver_environment():
+        if vk.lib.vkEnumerateInstanceExtensionProperties(ffi.NULL, count, ffi.NULL) < 0:
+            return frozenset()
+        rows = ffi.new("VkExtensionProperties[]", max(1, count[0]))
+        vk.lib.vkEnumerateInstanceExtensionProperties(ffi.NULL, count, rows)
+    return frozenset(ffi.string(rows[k].extensionName).decode() for k in range(count[0]))
+
+
 def create_instance(vk: Any, api_version: int) -> tuple[Any, int]:
-    """A Vulkan instance in the environment that discovery found, or None, and the loader's result."""
+    """A Vulkan instance in the environment that discovery found, or None, and the loader's result.
+
+    On macOS it has the devices of drivers that lack parts of Vulkan, too: usually there is no other (MoltenVK).
+    Elsewhere it has them if no other driver is found, since asking for the loader's extensions takes time.
+    """
+    if sys.platform != "darwin":
+        made, result = _create_instance(vk, api_version, consents=False)
+        if result != INCOMPATIBLE_DRIVER:
+            return made, result
+    return _create_instance(vk, api_version, consents=_PORTABILITY in instance_extensions(vk))
+
+
+def _create_instance(vk: Any, api_version: int, *, consents: bool) -> tuple[Any, int]:
     ffi, lib = vk.ffi, vk.lib
     # Every struct is held in a variable: the package keeps nothing alive through a pointer.
     application = struct(vk, "VkApplicationInfo")
     application.apiVersion = api_version
     create = struct(vk, "VkInstanceCreateInfo")
     create.pApplicationInfo = application
+    name = ffi.new("char[]", _PORTABILITY.encode())
+    names = ffi.new("char*[]", [name])
+    if consents:
+        create.flags, create.enabledExtensionCount, create.ppEnabledExtensionNames = _ENUMERATE_PORTABILITY, 1, names
     handle = ffi.new("VkInstance*")
     with driver_environment():
         result = lib.vkCreateInstance(create, ffi.NULL, handle)
