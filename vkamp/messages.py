@@ -152,7 +152,7 @@ MESSAGES: dict[str, Message] = {
         "`ord` takes a string of one character, and `{text}` is not one",
         "the elements of a container are numbers already",
     ),
-    "VKA236": Message('`"{name}"` is not a feature that devices may have', "{advice}"),
+    "VKA236": Message('`"{name}"` is not a device feature', "{advice}"),
     # -- 3xx: types
     "VKA301": Message("{given} value cannot be stored in {what}, which is {type}", "{advice}"),
     "VKA302": Message("`{op}` does not work on {what}", "{advice}"),

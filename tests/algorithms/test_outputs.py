@@ -41,7 +41,7 @@ def test_targets_of_several_results(accelerator_view):
     keys, sums = alg.reduce_by_key(a, a, out=tuple(room))
     assert keys.values is room[0] and sums.values is room[1]
     np.testing.assert_array_equal(np.asarray(sums), [6, 1, 12, 1])
-    with pytest.raises(TypeError, match="out is a tuple of 2 targets"):
+    with pytest.raises(TypeError, match="out must be a tuple of 2 targets"):
         alg.unique_by_key(a, a, out=room[0])
 
 

@@ -168,7 +168,7 @@ def test_errors():
         blas.gemv(1, a, y, 0, y)
     with pytest.raises(amp.AmpError, match="y has 3 elements, but needs 4"):
         blas.axpy(1, x, y)
-    with pytest.raises(TypeError, match="x is a vector"):
+    with pytest.raises(TypeError, match="x must be a vector"):
         blas.dot(a, x)
     with pytest.raises(TypeError, match="different types"):
         blas.dot(x, x.astype(np.int32))
@@ -176,7 +176,7 @@ def test_errors():
         blas.nrm2(x.astype(np.int32))
     with pytest.raises(amp.AmpError, match="must be square"):
         blas.syr(1, x, a)
-    with pytest.raises(ValueError, match="uplo is one of 'U', 'L', not 'x'"):
+    with pytest.raises(ValueError, match="uplo must be one of 'U', 'L', not 'x'"):
         blas.syr(1, y, a[:, :3], uplo="x")
     shared = amp.array_view(np.ones(6, np.float32))
     with pytest.raises(amp.AmpError, match="overlaps"):

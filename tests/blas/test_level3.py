@@ -178,7 +178,7 @@ def test_errors():
         blas.gemm(1, a, b, 0, b)
     with pytest.raises(TypeError, match="different types"):
         blas.gemm(1, a, b, 0, c.astype(np.int32))
-    with pytest.raises(ValueError, match="transposition of a is one of 'N', 'T', 'C', not 'X'"):
+    with pytest.raises(ValueError, match="transposition of a must be one of 'N', 'T', 'C', not 'X'"):
         blas.gemm(1, a, b, 0, c, transa="X")
     with pytest.raises(ValueError, match="order"):
         blas.gemm(1, a, b, 0, c, order="A")

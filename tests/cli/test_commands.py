@@ -258,7 +258,7 @@ def test_tile_refuses(project: Project) -> None:
         (("tile", "7", "2"), 1, "dimension 0, 7, is not a multiple of the tile's 2: --pad or --truncate makes it one"),
         (("tile", "8x8", "2"), 2, "the same number of dimensions"),
         (("tile", "8", "0"), 2, "'0' is not a size"),
-        (("tile", "3", "4", "--truncate"), 1, "no tile is left"),
+        (("tile", "3", "4", "--truncate"), 1, "the extent contains no whole tile"),
     ]:
         done = project.vkamp(*args)
         assert (done.status, said in done.err) == (status, True), (args, done)

@@ -80,4 +80,4 @@ def test_bench() -> None:
     rows = json.loads(invoke(*args, "product of 256", "--json"))["rows"]
     assert [row["work"] for row in rows] == ["product of 256 x 256"] and rows[0]["numpy"] > 0 < rows[0]["vkamp"]
     assert "product of 256 x 256" in invoke(*args, "product of 256")
-    assert "no work's name contains nothing: sum of" in invoke(*args, "nothing", status=1)
+    assert "no benchmark's name contains nothing: sum of" in invoke(*args, "nothing", status=1)

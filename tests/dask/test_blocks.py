@@ -305,21 +305,21 @@ ERRORS = [
     (lambda: vd.map_overlap(cases.five_point, F, depth=1, boundary=0),
      "map_overlap takes a Dask array first, got ndarray"),
     (lambda: vd.map_overlap(cases.five_point, cases.f, depth=1, boundary="none"),
-     "boundary='none' of dimension 0: it is 'periodic', 'reflect', 'nearest' or a number, which the kernel reads "
+     "boundary='none' of dimension 0: it must be 'periodic', 'reflect', 'nearest' or a number, which the kernel reads "
      "beyond the array's edge"),
     (lambda: vd.map_overlap(cases.five_point, cases.f, depth={0: (1, 2)}, boundary=0),
-     "depth=(1, 2): the halo has the same width on both sides of a dimension"),
+     "depth=(1, 2): the halo must have the same width on both sides of a dimension"),
     (lambda: vd.sum(F), "vkamp.dask.sum takes a Dask array, got ndarray: use da.from_array"),
-    (lambda: vd.scan(cases.f, axis=2), "axis=2 of an array of 2 dimensions"),
-    (lambda: vd.topk(cases.f, 3), "topk of 3 elements needs a row with as many, not shape (13, 17)"),
+    (lambda: vd.scan(cases.f, axis=2), "axis=2 is out of range for an array of 2 dimensions"),
+    (lambda: vd.topk(cases.f, 3), "topk of 3 elements needs one dimension with at least as many, not the shape (13, 17)"),
     (lambda: vd.bincount(cases.f, 3), "bincount takes integers, not float32"),
     (lambda: vd.bincount(cases.counts, 3).compute(),
      "bincount: the elements are from 1 to 11, but minlength=3 counts 0 to 2"),
     (lambda: vd.matmul(cases.f, cases.g.astype("f8")),
      "matmul takes matrices of one type, not float32 and float64: use astype"),
-    (lambda: vd.worker_spec("llvmpipe"), "accelerators is a list of names, not the name 'llvmpipe'"),
+    (lambda: vd.worker_spec("llvmpipe"), "accelerators must be a list of names, not the name 'llvmpipe'"),
     (lambda: vd.worker_spec(["llvmpipe", "llvmpipe"]), "vulkan:1 is named twice: an accelerator has one worker"),
-    (lambda: vd.default_rng(1).random(()), "size is a number of elements, or one for each dimension"),
+    (lambda: vd.default_rng(1).random(()), "size must be a number of elements, or one for each dimension"),
 ]  # fmt: skip
 
 

@@ -168,5 +168,5 @@ def test_shifts(accelerator_view, axes):
 def test_wrong_frequencies():
     with pytest.raises(ValueError, match="integer"):
         fft.fftfreq(2.5)
-    with pytest.raises(TypeError, match="frequencies are floats"):
+    with pytest.raises(TypeError, match="frequencies must be floats"):
         fft.fftfreq(2, dtype=np.int32)

@@ -85,7 +85,7 @@ class FakeLocation:
 
     def host_access(self, wanted: access_type) -> access_type:
         if not isinstance(wanted, access_type):
-            raise TypeError(f"cpu_access_type is an access_type, got {wanted!r}")
+            raise TypeError(f"cpu_access_type must be an access_type, got {wanted!r}")
         if not self.runs_kernels:
             return access_type_read_write
         if wanted not in (access_type_auto, access_type_none):

@@ -141,7 +141,7 @@ class TestConstruction:
                 f"cpu_access_type {name}: the accelerator shares no memory with the host",
             ):
                 array(extent(3), int32, cpu_access_type=wanted)
-        with refused(TypeError, "cpu_access_type is an access_type, got 1"):
+        with refused(TypeError, "cpu_access_type must be an access_type, got 1"):
             array(extent(3), int32, cpu_access_type=1)
         assert access_type_auto != access_type_read_write
 

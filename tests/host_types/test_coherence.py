@@ -369,7 +369,7 @@ class TestSynchronize:
         for wrong in (access_type_auto, 1, None):
             with refused(
                 TypeError,
-                f"access is access_type_read, access_type_write or access_type_read_write, got {wrong!r}",
+                f"access must be access_type_read, access_type_write or access_type_read_write, got {wrong!r}",
             ):
                 v.synchronize(wrong)
         r = array_view(raw, readonly=True)

@@ -132,7 +132,7 @@ def test_lanes(tile: tuple[int, ...], most: int, lanes: tuple[int, ...]) -> None
 
 
 def test_wrong_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="'loop': it is one of 'auto', 'threads', 'loops'"):
+    with pytest.raises(ValueError, match="'loop': it must be one of 'auto', 'threads', 'loops'"):
         amp.kernel(lowering="loop")
     monkeypatch.setenv("VKAMP_LOWERING", "vectors")
     program = PROGRAMS["scan"]()

@@ -166,9 +166,9 @@ def test_sizes_and_outs(accelerator_view):
     np.testing.assert_array_equal(np.asarray(on_device).ravel(), whole)
     assert g.random(0).shape == (0,)
     assert g.normal(size=(3, 0)).shape == (3, 0)
-    with pytest.raises(TypeError, match="out has elements of int32, the numbers are float32"):
+    with pytest.raises(TypeError, match="out has elements of int32, but the numbers are float32"):
         g.random(out=np.zeros(3, np.int32))
-    with pytest.raises(amp.AmpError, match=r"size is \(4,\), and out has extent\(3\)"):
+    with pytest.raises(amp.AmpError, match=r"size is \(4,\), but out has extent\(3\)"):
         g.random(4, out=np.zeros(3, np.float32))
 
 
@@ -176,12 +176,12 @@ def test_bad_arguments():
     g = rng.default_rng(1)
     for call, message in (
         (lambda: g.integers(5, 5), "there is no integer from 5 to 4"),
-        (lambda: g.integers(0, 300, dtype=np.uint8), "uint8 has not all integers from 0 to 299"),
+        (lambda: g.integers(0, 300, dtype=np.uint8), "uint8 does not contain all integers from 0 to 299"),
         (lambda: g.normal(0, -1), "scale is -1: it must not be below 0"),
         (lambda: g.poisson(-1), "lam is -1"),
-        (lambda: g.poisson(1e9), "float32 has the numbers up to"),
+        (lambda: g.poisson(1e9), "float32 represents all integers only up to"),
         (lambda: g.random(-1), "negative dimensions are not allowed"),
-        (lambda: g.choice(3, 4, replace=False), "4 different elements of 3 can't be chosen"),
+        (lambda: g.choice(3, 4, replace=False), "4 different elements cannot be chosen from 3"),
         (lambda: g.choice(3, 4, p=[0.5, 0.4, 0.2]), "p needs 3 probabilities whose sum is 1"),
     ):
         with pytest.raises(ValueError, match=message):

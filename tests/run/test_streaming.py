@@ -107,7 +107,7 @@ def test_tiles(view):
     domain = amp.extent(64, 24).tile(4, 8)
     amp.stream(turned, domain, [values, out], block=12, accelerator_view=view)
     np.testing.assert_array_equal(out, values.reshape(16, 4, 24)[:, ::-1].reshape(64, 24))
-    with pytest.raises(AmpError, match="block is a number of rows, 1 or more, a multiple of the tile's 4, not 6"):
+    with pytest.raises(AmpError, match="block must be a number of rows, 1 or more, a multiple of the tile's 4, not 6"):
         amp.stream(turned, domain, [values, out], block=6, accelerator_view=view)
     with pytest.raises(AmpError, match=r"the tile \(4, 8\) does not divide the domain \(62, 24\): stream"):
         amp.stream(turned, amp.extent(62, 24).tile(4, 8), [values, out], accelerator_view=view)
@@ -233,8 +233,8 @@ def test_errors():
     refused = {
         "`values` of scaled has 10 rows, and the domain 8: pass whole=['values'] to have all of it on the device, or "
         "halo= for rows after the thread's": lambda: amp.stream(scaled, 8, [1.0, values, values[:8]]),
-        "halo is a number of rows, 0 or more, not -1": lambda: amp.stream(plain, 10, [values, out], halo=-1),
-        "block is a number of rows, 1 or more, not 0": lambda: amp.stream(plain, 10, [values, out], block=0),
+        "halo must be a number of rows, 0 or more, not -1": lambda: amp.stream(plain, 10, [values, out], halo=-1),
+        "block must be a number of rows, 1 or more, not 0": lambda: amp.stream(plain, 10, [values, out], block=0),
         "whole='x': plain has the parameters a, b": lambda: amp.stream(plain, 10, [values, out], whole=["x"]),
         "start='x': plain has the parameters a, b": lambda: amp.stream(plain, 10, [values, out], start="x"),
         "no argument of plain is cut into blocks: whole= names all of them": lambda: amp.stream(

@@ -377,7 +377,7 @@ def test_giving_back_what_is_not_taken_is_refused(start, length):
     assert places.take(5, 1) == 10
     places.give_back(0, 10)
     places.give_back(12, 1)
-    with pytest.raises(ValueError, match="is not taken"):
+    with pytest.raises(ValueError, match="is not allocated"):
         places.give_back(start, length)
 
 

@@ -167,5 +167,5 @@ def test_other_shapes():
 @pytest.mark.parametrize("name", ["ulp", "atol"])
 @pytest.mark.parametrize("value", [-1, math.nan])
 def test_wrong_tolerances(name, value):
-    with pytest.raises(ValueError, match=f"^{name} is {value!r}: it is 0 or more$"):
+    with pytest.raises(ValueError, match=f"^{name} is {value!r}: it must be 0 or more$"):
         assert_allclose_ulp([1.0], [1.0], **{name: value})

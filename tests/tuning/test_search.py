@@ -112,7 +112,7 @@ def test_a_function_that_calls_a_tuned_one(fast: Any) -> None:
     assert len(report.searches) == 1 and report.best.items == 2
     with pytest.raises(ValueError, match=r"^tune: 'arrays' calls no function of amp\.autotune$"):
         amp.tune(arrays, view, 20)
-    with pytest.raises(ValueError, match=r"^tune: budget=0: it is a positive number of seconds$"):
+    with pytest.raises(ValueError, match=r"^tune: budget=0: it must be a positive number of seconds$"):
         amp.tune(tuned, a, out, budget=0)
 
 

@@ -34,10 +34,10 @@ def test_parameters() -> None:
     ("parameters", "default", "message"),
     [
         ({}, None, "autotune needs parameters: a dict of names and their values"),
-        ({"tile": 64}, None, "the values of the parameter tile are a tuple or list, not 64"),
-        ({"tile": (64,)}, {"tile": 32}, "autotune: default: tile is one of 64, not 32"),
+        ({"tile": 64}, None, "the values of the parameter tile must be a tuple or list, not 64"),
+        ({"tile": (64,)}, {"tile": 32}, "autotune: default: tile must be one of 64, not 32"),
         ({"tile": (64,)}, {"side": 64}, "autotune: default: the parameters are tile, not side"),
-        ({"on": (True,)}, {"on": 1}, "autotune: default: on is one of True, not 1"),
+        ({"on": (True,)}, {"on": 1}, "autotune: default: on must be one of True, not 1"),
     ],
 )
 def test_spaces_that_are_refused(parameters: object, default: object, message: str) -> None:

@@ -77,7 +77,7 @@ def test_off_takes_nothing(folder: Path, tuned: Autotuned, arrays: Any, monkeypa
     monkeypatch.setenv("VKAMP_TUNE", "off")
     assert tuned.chosen(*arrays) == tuned.space.default
     monkeypatch.setenv("VKAMP_TUNE", "sometimes")
-    with pytest.raises(amp.AmpError, match=r"^VKAMP_TUNE is 'sometimes': it is one of off, cached, on$"):
+    with pytest.raises(amp.AmpError, match=r"^VKAMP_TUNE is 'sometimes': it must be one of off, cached, on$"):
         tuned.chosen(*arrays)
 
 
@@ -92,7 +92,7 @@ def test_a_damaged_file_is_missing(folder: Path, tuned: Autotuned, arrays: Any, 
 
 def test_an_edited_result_is_refused(folder: Path, tuned: Autotuned, arrays: Any) -> None:
     put(tuned, store_of(arrays[0]), {**FOUND, "tile": 48})
-    with pytest.warns(TuningWarning, match=r"is not used: tile is one of 32, 64, not 48$"):
+    with pytest.warns(TuningWarning, match=r"is not used: tile must be one of 32, 64, not 48$"):
         assert tuned.chosen(*arrays) == tuned.space.default
     autotuned.changed()
     # Once.
@@ -126,7 +126,7 @@ def test_tables(folder: Path, tmp_path: Path, arrays: Any) -> None:
     write_table(place, "default", made.name, {**FOUND, "kernel": "another"})
     autotuned.changed()
     made._warned.clear()
-    with pytest.warns(TuningWarning, match=r"default\.json is not used: kernel is one of doubled, not another$"):
+    with pytest.warns(TuningWarning, match=r"default\.json is not used: kernel must be one of doubled, not another$"):
         assert made.chosen(*arrays) == made.space.default
     (place / "default.json").write_text("{}")
     tables.table.cache_clear()

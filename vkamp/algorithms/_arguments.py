@@ -90,7 +90,7 @@ def outputs(out: Any, n: int) -> tuple[Any, ...]:
     if out is None:
         return (None,) * n
     if not isinstance(out, (tuple, list)) or len(out) != n:
-        raise TypeError(f"out is a tuple of {n} targets, each of which may be None or lazy.discard")
+        raise TypeError(f"out must be a tuple of {n} targets, each of which may be None or lazy.discard")
     return tuple(out)
 
 

@@ -98,7 +98,7 @@ def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:
     if given.kind == "c" and dtype.kind != "c":
         raise TypeError(f"{given} elements have no {dtype}: give their parts, such as lazy.map(lambda z: z.real, a)")
     if dtype not in TO:
-        raise TypeError(f"no conversion to {dtype}")
+        raise TypeError(f"there is no conversion to {dtype}")
     return lazy.map(TO[dtype], source)
 
 

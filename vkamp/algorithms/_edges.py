@@ -133,7 +133,9 @@ def _transformed(function: _Function, f: Any, c: Any, *more: Any, **rest: Any) -
     first = next(each for each in inputs if isinstance(each, counted))
     plain = [each.values if isinstance(each, counted) else each for each in inputs]
     if any(isinstance(each, counted) and each.count is not first.count for each in inputs):
-        raise amp.AmpError("the inputs are counted, and have different counts: .trim() waits, and gives views")
+        raise amp.AmpError(
+            "the inputs are counted and may have different counts: pass their .trim(), which waits for the counts"
+        )
     return counted(function(f, *plain, **rest), first.count)
 
 
@@ -215,7 +217,7 @@ _COUNTED: dict[str, Callable[..., Any]] = {
 
 
 def _unsupported(name: str) -> TypeError:
-    return TypeError(f"{name} does not take a counted: its .trim() waits for the count, and gives a view")
+    return TypeError(f"{name} does not take a counted: pass its .trim(), which waits for the count")
 
 
 # -- device_scalar -------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def _transformed(f: Any, *inputs: Any, dtype: Any = None, out: Any = None, **_: 
 
 
 def _top(a: Any, k: int, **_: Any) -> Any:
-    raise ValueError(f"the {k} largest of 0 elements")
+    raise ValueError(f"there are no {k} largest of 0 elements")
 
 
 def _searched(ordered: Any, values: Any, *_: Any, out: Any = None, **__: Any) -> Any:
@@ -193,7 +193,7 @@ def _of_keys(keys: Any, values: Any, *_: Any, out: Any = None, accelerator_view:
 
 def _taken(values: Any, at: Any, *, out: Any = None, **_: Any) -> Any:
     if not is_empty(at):
-        raise IndexError("no position is one of 0 elements")
+        raise IndexError("positions of an empty input do not exist")
     return np.empty(np.shape(at), _dtype_of(values)) if out is None else out
 
 
@@ -209,7 +209,7 @@ def _chosen(condition: Any, x: Any, y: Any, *, out: Any = None, **_: Any) -> Any
 
 def _refused(what: str) -> Callable[..., Any]:
     def call(*_: Any, **__: Any) -> Any:
-        raise ValueError(f"{what} of 0 elements")
+        raise ValueError(f"{what} is not defined for 0 elements")
 
     return call
 

@@ -24,7 +24,7 @@ from vkamp.algorithms.transform import store
 def _pair(keys: Any, values: Any) -> tuple[lazy.Lazy, lazy.Lazy]:
     names, source = lazy.of(keys).flat(), lazy.of(values).flat()
     if names.extent != source.extent:
-        raise amp.AmpError(f"{names.extent!r} keys have {source.extent!r} values")
+        raise amp.AmpError(f"there are {names.extent!r} keys, but {source.extent!r} values")
     return names, source
 
 

@@ -37,7 +37,7 @@ class counted:
     def __len__(self) -> int:
         n = int(self.count)
         if n > len(self.values):
-            raise amp.AmpError(f"{n} elements were found, and out has room for {len(self.values)}")
+            raise amp.AmpError(f"{n} elements were found, but out has room for {len(self.values)}")
         return n
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -55,7 +55,7 @@ class counted:
         """
         n = len(self)
         if n == 0:
-            raise amp.AmpError("nothing was found, and a view has at least one element: ask len() first")
+            raise amp.AmpError("no element was found, but a view has at least one: test len() first")
         return amp.array_view(self.values)[:n]
 
     def __repr__(self) -> str:

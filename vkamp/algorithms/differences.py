@@ -77,7 +77,7 @@ def diff(
     source = lazy.of(a)
     length = lines_of(source.extent, axis, True).n
     if not 1 <= n < length:
-        raise ValueError(f"{n} differences of {length} elements leave none")
+        raise ValueError(f"{n} differences of {length} elements leave no element")
     view = place(accelerator_view, source, out)
     for step in range(n):
         lines = lines_of(source.extent, axis, True)

@@ -82,7 +82,7 @@ def _totals(view: amp.accelerator_view, bins_of: lazy.Lazy, weights: Any, bins: 
         return result
     source = lazy.of(weights).flat()
     if source.extent != bins_of.extent:
-        raise amp.AmpError(f"{bins_of.extent!r} elements have {source.extent!r} weights")
+        raise amp.AmpError(f"there are {bins_of.extent!r} elements, but {source.extent!r} weights")
     # The elements outside of the range come first or last.
     numbers = amp.array(bins_of.extent, np.int32, accelerator_view=view)
     store(view, bins_of, numbers)

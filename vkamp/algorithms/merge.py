@@ -170,7 +170,7 @@ def merge_by_key(
     of_left, of_right = two_of_one_type(values_a, values_b)
     for keys, values in ((left, of_left), (right, of_right)):
         if keys.extent != values.extent:
-            raise amp.AmpError(f"{keys.extent!r} keys have {values.extent!r} values")
+            raise amp.AmpError(f"there are {keys.extent!r} keys, but {values.extent!r} values")
     view = place(accelerator_view, left, right, of_left, of_right)
     order = merged_order(view, left, right, less)
     results = []

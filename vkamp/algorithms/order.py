@@ -30,7 +30,7 @@ def nth_element(
     source = lazy.of(a).flat()
     n = source.extent[0]
     if not -n <= k < n:
-        raise ValueError(f"no position {k} in {n} elements")
+        raise ValueError(f"position {k} is outside of {n} elements")
     view = place(accelerator_view, source)
     order = amp.array_view(order_of(view, source, False, less, None))[k % n : k % n + 1]
     return device_scalar(taken(view, source, order, None))
@@ -60,7 +60,7 @@ def quantile(a: Any, q: Any, *, accelerator_view: amp.accelerator_view | None = 
     """
     fractions = np.atleast_1d(np.asarray(q, np.float64))
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
-        raise ValueError("quantiles are numbers from 0 to 1")
+        raise ValueError("quantiles must be numbers from 0 to 1")
     source = lazy.of(a).flat()
     view = place(accelerator_view, source)
     dtype = np.dtype(np.float64 if dtype_of(source) == np.float64 else np.float32)

@@ -87,7 +87,7 @@ def permute_dims(
     source = lazy.of(a)
     order = tuple(axis_of(source, d) for d in axes)
     if sorted(order) != list(range(source.extent.rank)):
-        raise ValueError(f"axes {tuple(axes)} do not have each axis of {source.extent!r} once")
+        raise ValueError(f"axes {tuple(axes)} must contain each axis of {source.extent!r} once")
     if len(order) == 1:
         return moved(lambda x: x, source, out, accelerator_view)
     if order == (1, 0) and (found := _transposed(source, out, accelerator_view)) is not None:
@@ -167,7 +167,7 @@ def repeat(
     if not isinstance(count, int):
         return run_length_decode(source, count, total=total, out=out, accelerator_view=accelerator_view)
     if count < 1:
-        raise ValueError(f"repeated {count} times, nothing is left")
+        raise ValueError(f"a count of {count} leaves no elements: repeat at least once")
     if axis is None:
         source, axis = _row(source), 0
     axis = axis_of(source, axis)
@@ -215,7 +215,7 @@ def rotate(a: Any, middle: int, *, out: Any = None, accelerator_view: amp.accele
     """The elements from ``middle`` on, then those before it (C++: ``rotate``).  ``out`` may be the input."""
     source = lazy.of(a)
     if source.extent.rank != 1 or not 0 <= middle <= source.extent[0]:
-        raise ValueError(f"no place {middle} in {source.extent!r}")
+        raise ValueError(f"position {middle} is outside of {source.extent!r}")
     view = place(accelerator_view, source, out)
     result = output(out, source.extent, element(dtype_of(source)), view, source, in_place=True)
     in_place = any(result.overlaps(each) for each in source.containers())

@@ -83,7 +83,7 @@ def scatter_reduce(
     """
     source, positions = lazy.of(a).flat(), lazy.of(at).flat()
     if source.extent != positions.extent:
-        raise amp.AmpError(f"{source.extent!r} elements have {positions.extent!r} positions")
+        raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
     values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
     view = place(accelerator_view, values, source, positions)
     dtype = element(computed_type(source))

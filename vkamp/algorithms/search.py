@@ -212,7 +212,7 @@ def searchsorted(
     The place of one number is a device_scalar.  ``side`` ``"left"``: before equal elements, ``"right"``: after them.
     """
     if side not in ("left", "right"):
-        raise ValueError(f"side is 'left' or 'right', not {side!r}")
+        raise ValueError(f"side must be 'left' or 'right', not {side!r}")
     source = lazy.of(ordered).flat()
     # numpy would read a container.
     is_number = not isinstance(values, (amp.array, amp.array_view, lazy.Lazy)) and np.ndim(values) == 0

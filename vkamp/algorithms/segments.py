@@ -53,17 +53,17 @@ def segments_of(view: amp.accelerator_view, segments: Any, n: int) -> Segments:
     """
     if isinstance(segments, (int, np.integer)):
         if not 1 <= segments <= n or n % segments:
-            raise ValueError(f"{n} elements are no segments of {segments}")
+            raise ValueError(f"{n} elements cannot be divided into segments of {segments}")
         return Segments(int(segments), None, None)
     if isinstance(segments, (list, tuple)):
         listed = np.asarray(segments)
         segments = listed.astype(np.int32) if listed.dtype.kind in "iu" else listed
     given = lazy.of(segments).flat()
     if dtype_of(given).kind not in "iub":
-        raise TypeError(f"segments are a width, flags, or offsets, not {dtype_of(given)}")
+        raise TypeError(f"segments must be a width, flags, or offsets, not {dtype_of(given)}")
     if dtype_of(given).itemsize == 1:
         if given.extent[0] != n:
-            raise amp.AmpError(f"{n} elements have {given.extent[0]} flags")
+            raise amp.AmpError(f"there are {n} elements, but {given.extent[0]} flags")
         return Segments(None, lazy.map(Flag(functional.truth), given), None)
     heads = amp.array(amp.extent(n), np.int32, accelerator_view=view)
     store(view, lazy.constant(0, n), heads)

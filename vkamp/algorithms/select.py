@@ -178,7 +178,7 @@ def _condition(source: lazy.Lazy, pred: Any, flags: Any) -> lazy.Lazy:
         return lazy.map(Flag(pred), source)
     given = lazy.of(flags).flat()
     if given.extent != source.extent:
-        raise amp.AmpError(f"{source.extent!r} elements have {given.extent!r} flags")
+        raise amp.AmpError(f"there are {source.extent!r} elements, but {given.extent!r} flags")
     return lazy.map(Flag(functional.truth), given)
 
 

@@ -149,7 +149,7 @@ def sort_by_key(
     sources = [_row(each) for each in (keys, *values)]
     for each in sources[1:]:
         if each.extent != sources[0].extent:
-            raise amp.AmpError(f"{sources[0].extent!r} keys have {each.extent!r} values")
+            raise amp.AmpError(f"there are {sources[0].extent!r} keys, but {each.extent!r} values")
     view = place(accelerator_view, *sources)
     if less is None and len(sources) == 2:
         found = _sorted_keys(view, sources[0], descending, bits, None, sources[1])
@@ -186,7 +186,7 @@ def topk(
     """
     source = _row(a)
     if not 1 <= k <= source.extent[0]:
-        raise ValueError(f"the {k} largest of {source.extent[0]} elements")
+        raise ValueError(f"there are no {k} largest of {source.extent[0]} elements")
     view = place(accelerator_view, source)
     order = _places_of_best(view, source, k, largest)
     found = amp.array(amp.extent(k), dtype_of(source), accelerator_view=view)

@@ -76,7 +76,7 @@ def _is(a: View, value: Any) -> Is:
 
 def _checked(a: View, at: int) -> None:
     if not 0 <= at <= len(a):
-        raise ValueError(f"no position {at} in a range of {len(a)}")
+        raise ValueError(f"position {at} is outside of a range of {len(a)} elements")
 
 
 class _Mirrored:

@@ -320,7 +320,7 @@ def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view
     """
     source, positions = lazy.of(a).flat(), lazy.of(at).flat()
     if source.extent != positions.extent:
-        raise amp.AmpError(f"{source.extent!r} elements have {positions.extent!r} positions")
+        raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
     values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
     view = place(accelerator_view, values, source, positions)
     amp.parallel_for_each(view, source.extent, _scatter, source, positions, values)

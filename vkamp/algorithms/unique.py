@@ -159,7 +159,7 @@ def run_length_decode(
     """
     source, each = lazy.of(values).flat(), lazy.of(lengths).flat()
     if source.extent != each.extent:
-        raise amp.AmpError(f"{source.extent!r} values have {each.extent!r} lengths")
+        raise amp.AmpError(f"there are {source.extent!r} values, but {each.extent!r} lengths")
     view = place(accelerator_view, source, each, out)
     ends = amp.array(each.extent, np.int32, accelerator_view=view)
     scan_into(view, each, ends, functional.plus, inclusive=True)

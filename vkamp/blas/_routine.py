@@ -38,7 +38,7 @@ def vector(x: Any, name: str, n: int | None = None) -> Any:
     """An argument as a vector of ``n`` elements; TypeError for another rank, AmpError for another extent."""
     found = container(x)
     if found.extent.rank != 1:
-        raise TypeError(f"{name} is a vector, of rank 1, not {found.extent!r}")
+        raise TypeError(f"{name} must be a vector, of rank 1, not {found.extent!r}")
     if n is not None and found.extent[0] != n:
         raise amp.AmpError(f"{name} has {found.extent[0]} elements, but needs {n}")
     return found
@@ -56,7 +56,7 @@ def matrix(a: Any, name: str, order: str = "C", trans: str = "N", *, writes: boo
     """
     found = target(a) if writes else container(a)
     if found.extent.rank != 2:
-        raise TypeError(f"{name} is a matrix, of rank 2, not {found.extent!r}")
+        raise TypeError(f"{name} must be a matrix, of rank 2, not {found.extent!r}")
     turned = option("order", order, "CF") == "F"
     if option(f"the transposition of {name}", trans, "NTC") != "N":
         turned = not turned
@@ -67,7 +67,7 @@ def matrix(a: Any, name: str, order: str = "C", trans: str = "N", *, writes: boo
 def option(name: str, given: Any, letters: str) -> str:
     """An option as a capital letter; ValueError for an unknown one."""
     if not isinstance(given, str) or len(given) != 1 or given.upper() not in letters:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, letters))}, not {given!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, letters))}, not {given!r}")
     return given.upper()
 
 

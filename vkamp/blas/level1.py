@@ -150,7 +150,7 @@ def rotm(x: Any, y: Any, param: Any, *, accelerator_view: _View = None) -> Any:
     if flag == -2:
         return _pair(x, y, accelerator_view)[:2]
     if flag not in known:
-        raise ValueError(f"the flag of rotm, param[0], is -2, -1, 0 or 1, not {flag}")
+        raise ValueError(f"the flag of rotm, param[0], must be -2, -1, 0 or 1, not {flag}")
     return _rotated(x, y, known[int(flag)], accelerator_view)
 
 

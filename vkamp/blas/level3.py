@@ -42,7 +42,7 @@ def gemm(
     out = matrix(c, "c", order, writes=True)
     agree(left.values, right.values, out.values)
     if left.columns != right.rows:
-        raise amp.AmpError(f"op(a) has {left.columns} columns, but op(b) {right.rows} rows")
+        raise amp.AmpError(f"op(a) has {left.columns} columns, but op(b) has {right.rows} rows")
     _shape(out, left.rows, right.columns, "c")
     apart(out.values, left.values, right.values)
     view = where(accelerator_view, left.values, right.values, out.values)

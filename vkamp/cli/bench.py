@@ -28,7 +28,7 @@ _Work = Callable[[], Any]
 
 @click.command()
 @click.option("--accelerator", "path", help="The device, as for VKAMP_ACCELERATOR.")
-@click.option("--work", "chosen", multiple=True, help="Only the works whose names contain this; may be repeated.")
+@click.option("--work", "chosen", multiple=True, help="Only the benchmarks whose names contain this; may be repeated.")
 @click.option("--peer", "peers", multiple=True, type=click.Choice(_PEERS), help="Only these peers.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--small", is_flag=True, help="Small inputs, for a quick look.")
@@ -41,7 +41,7 @@ def bench(path: str | None, chosen: tuple[str, ...], peers: tuple[str, ...], as_
     view = amp.accelerator(path).default_view if path else amp.accelerator().default_view
     works = {n: w for n, w in _works(small or view.accelerator.is_emulated).items() if _is_chosen(n, chosen)}
     if not works:
-        raise AmpError(f"no work's name contains {' or '.join(chosen)}: {', '.join(_works(True))}")
+        raise AmpError(f"no benchmark's name contains {' or '.join(chosen)}: {', '.join(_works(True))}")
     names = [each for each in peers or _PEERS if _is_there(each)]
     rows: list[dict[str, Any]] = []
     with Progress(console=Console(stderr=True), transient=True) as display:

@@ -22,7 +22,11 @@ from vkamp.cli.programs import run_script
 @click.option("-o", "--output", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder.")
 @click.option("--device", "devices", multiple=True, metavar="NAME", help="Run the program on it; may be repeated.")
 @click.option(
-    "--engine", "engines", multiple=True, type=click.Choice(["kompute", "vulkan"]), help="By it; may be repeated."
+    "--engine",
+    "engines",
+    multiple=True,
+    type=click.Choice(["kompute", "vulkan"]),
+    help="Run the program by it; may be repeated.",
 )
 @click.option("--add", is_flag=True, help="Keep what an earlier run has recorded in the folder.")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))

@@ -58,4 +58,4 @@ def _zeros(argument: Argument) -> Any:
         return amp.array_view(wide)[every_second]
     if "number" in row:
         return np.dtype(getattr(amp, row["number"])).type(1)
-    raise AmpError("a function is called with containers and numbers: write float32[:] or int32")
+    raise AmpError("the arguments of a function are containers and numbers: write float32[:] or int32")

@@ -17,7 +17,7 @@ def _accelerators(names: Iterable[str] | None) -> list[amp.accelerator]:
     """The named accelerators; without names, the machine's devices, or its CPU drivers if it has no device."""
     if names is not None:
         if isinstance(names, str):
-            raise TypeError(f"accelerators is a list of names, not the name {names!r}")
+            raise TypeError(f"accelerators must be a list of names, not the name {names!r}")
         found = [amp.accelerator(name) for name in names]
     else:
         every = [each for each in amp.accelerator.get_all() if each.device_path not in ("reference", "cpu")]

@@ -113,7 +113,7 @@ def map_overlap(
     for k, each in boundaries.items():
         if depths[k] and not (each in ("periodic", "reflect", "nearest") or isinstance(each, (int, float, np.number))):
             raise ValueError(
-                f"boundary={each!r} of dimension {k}: it is 'periodic', 'reflect', 'nearest' or a number, which "
+                f"boundary={each!r} of dimension {k}: it must be 'periodic', 'reflect', 'nearest' or a number, which "
                 "the kernel reads beyond the array's edge"
             )
     padded = da.overlap.overlap(array, depths, boundaries)
@@ -127,7 +127,7 @@ def map_overlap(
 def _depth(depth: Any) -> int:
     if isinstance(depth, (tuple, list)):
         if len(set(depth)) != 1:
-            raise ValueError(f"depth={tuple(depth)!r}: the halo has the same width on both sides of a dimension")
+            raise ValueError(f"depth={tuple(depth)!r}: the halo must have the same width on both sides of a dimension")
         depth = depth[0]
     return int(depth)
 

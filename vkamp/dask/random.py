@@ -68,7 +68,7 @@ class Generator:
     ) -> da.Array:
         shape = (int(size),) if isinstance(size, (int, np.integer)) else tuple(int(n) for n in size)
         if not shape:
-            raise ValueError("size is a number of elements, or one for each dimension")
+            raise ValueError("size must be a number of elements, or one for each dimension")
         blocks = da.core.normalize_chunks(chunks, shape, dtype=dtype)
         places = list(np.ndindex(*(len(each) for each in blocks)))
         seeds = self._seed.spawn(len(places))

@@ -335,7 +335,7 @@ class _Combine:
 def _scan(x: Any, op: Any, axis: int, name: str) -> da.Array:
     x = _dask_array(x, name)
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis={axis} of an array of {x.ndim} dimensions")
+        raise ValueError(f"axis={axis} is out of range for an array of {x.ndim} dimensions")
     return cumreduction(
         _With("scan", op), _Combine(op), None, x, axis % x.ndim, x.dtype, method="blelloch", preop=_With("reduce", op)
     )

@@ -29,7 +29,7 @@ def sort(x: da.Array, axis: int = -1, *, descending: bool = False) -> da.Array:
     if not isinstance(x, da.Array):
         raise TypeError(f"vkamp.dask.sort takes a Dask array, got {type(x).__name__}: use da.from_array")
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis={axis} of an array of {x.ndim} dimensions")
+        raise ValueError(f"axis={axis} is out of range for an array of {x.ndim} dimensions")
     if x.ndim == 1:
         return _sorted_row(x, descending)
     axis %= x.ndim
@@ -150,7 +150,7 @@ def topk(x: da.Array, k: int) -> da.Array:
     """The ``k`` largest elements of a row, the largest first; the smallest, the smallest first, for a negative ``k``
     (Dask: ``topk``). NaN counts as larger than all numbers."""
     if x.ndim != 1 or not 1 <= abs(k) <= x.shape[0]:
-        raise ValueError(f"topk of {k} elements needs a row with as many, not shape {x.shape}")
+        raise ValueError(f"topk of {k} elements needs one dimension with at least as many, not the shape {x.shape}")
     step = functools.partial(_top, k=k)
     found = da.reduction(
         x, chunk=step, combine=step, aggregate=step, axis=0, keepdims=True, dtype=x.dtype, output_size=abs(k),
@@ -194,7 +194,7 @@ def bincount(x: da.Array, minlength: int) -> da.Array:
 
 def _counted(x: da.Array, step: Any, bins: int) -> da.Array:
     if not isinstance(x, da.Array):
-        raise TypeError(f"counts are of Dask arrays, got {type(x).__name__}: use da.from_array")
+        raise TypeError(f"bincount and histogram take a Dask array, got {type(x).__name__}: use da.from_array")
     rank = x.ndim
     counts = x.map_blocks(
         functools.partial(_in_a_row, step=step, rank=rank),

@@ -52,7 +52,7 @@ def _transform(name: str, x: Any, n: int | None, axis: int, norm: str | None) ->
     if not isinstance(x, da.Array):
         raise TypeError(f"vkamp.dask.{name} takes a Dask array, got {type(x).__name__}: use da.from_array")
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis={axis} of an array of {x.ndim} dimensions")
+        raise ValueError(f"axis={axis} is out of range for an array of {x.ndim} dimensions")
     wide = x.dtype in (np.float64, np.complex128)
     kind: Any = (np.float64 if wide else np.float32) if name == "irfft" else (np.complex128 if wide else np.complex64)
     axis %= x.ndim

@@ -79,7 +79,7 @@ class Graph:
     def _add(self, prepared: PreparedLaunch) -> None:
         if self._view is not None and self._view != prepared.view:
             raise AmpError(
-                f"this capture is of {self._view!r}, and the launch would run on {prepared.view!r}: a graph has one "
+                f"this capture is of {self._view!r}, but the launch would run on {prepared.view!r}: a graph has one "
                 "accelerator_view"
             )
         with self._lock:

@@ -205,8 +205,8 @@ def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
         return prepared
     if not all(guard.holds(known.function) for guard in prepared.compiled.guards):
         raise AmpError(
-            f"{prepared.compiled.name}: its containers have become part of other memory, so that it has to be "
-            "compiled again, and globals that it was compiled with have changed: capture it again"
+            f"{prepared.compiled.name}: its containers moved to other memory, so it must be compiled again, but "
+            "globals that it was compiled with have changed: capture it again"
         )
     made = _with_program(prepared.view, prepared.domain, prepared.kernel, request, arguments)
     return made if prepared.indirect is None else _same_size(prepared, made)
@@ -220,8 +220,8 @@ def _same_size(before: PreparedLaunch, made: PreparedLaunch) -> PreparedLaunch:
         made = with_words_in_memory(made)
     if size.sizes is not None and _size_words(made) != _size_words(before):
         raise AmpError(
-            f"{made.compiled.name}: its containers have become part of other memory, so that its indirect launch has "
-            "other launch words: capture it again"
+            f"{made.compiled.name}: its containers moved to other memory, which changes the launch words of its "
+            "indirect launch: capture it again"
         )
     return replace(made, indirect=size)
 

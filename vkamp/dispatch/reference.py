@@ -82,7 +82,7 @@ class _Buffer(Buffer):
 
     def __init__(self, nbytes: int, queue: _Queue) -> None:
         if nbytes < 1:
-            raise AmpError(f"a buffer of {nbytes} bytes")
+            raise AmpError(f"a buffer has at least 1 byte, not {nbytes}")
         if nbytes > _LIMITS.buffer_bytes:
             raise OutOfMemoryError(
                 f"{nbytes} bytes in one allocation is more than the reference accelerator supports: "

@@ -102,7 +102,7 @@ class _Cut:
     @classmethod
     def of(cls, domain: Any, halo: int) -> _Cut:
         if not is_integer(halo) or halo < 0:
-            raise AmpError(f"halo is a number of rows, 0 or more, not {halo!r}")
+            raise AmpError(f"halo must be a number of rows, 0 or more, not {halo!r}")
         tile = tuple(domain.tile_extent) if isinstance(domain, tiled_extent) else None
         shape = tuple(domain) if isinstance(domain, (extent, tiled_extent)) else tuple(extent(domain))
         if tile is not None and any(n % t for n, t in zip(shape, tile, strict=True)):
@@ -116,7 +116,7 @@ class _Cut:
             rows = max(1, most // max(1, sum(row_bytes)) // unit) * unit
         elif not is_integer(rows) or rows < 1 or rows % unit:
             multiple = f", a multiple of the tile's {unit}" if unit > 1 else ""
-            raise AmpError(f"block is a number of rows, 1 or more{multiple}, not {rows!r}")
+            raise AmpError(f"block must be a number of rows, 1 or more{multiple}, not {rows!r}")
         return min(int(rows), self.shape[0])
 
     def domain(self, rows: int) -> Any:

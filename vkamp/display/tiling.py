@@ -62,7 +62,7 @@ def tiling_of(extent: tuple[int, ...], tile: tuple[int, ...], fit: str) -> tuple
             f"dimension {d}, {extent[d]}, is not a multiple of the tile's {tile[d]}: --pad or --truncate makes it one"
         )
     if 0 in domain:
-        raise AmpError("no tile is left")
+        raise AmpError("the extent contains no whole tile")
     tiles = [d // t for d, t in zip(domain, tile, strict=True)]
     words = (
         f"extent {_x(extent)}, tiles of {_x(tile)}: {_x(tiles)} = {math.prod(tiles)} tiles of {math.prod(tile)} threads"

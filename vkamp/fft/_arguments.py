@@ -103,7 +103,7 @@ def scale_of(norm: str | None, n: int, *, inverse: bool) -> float:
 def with_dtype(out: Any, dtype: np.dtype[Any]) -> Any:
     """A target whose elements have the type of a result; TypeError if they have another one."""
     if out is not None and out.dtype != dtype:
-        raise TypeError(f"out has elements of {out.dtype}, the result has {dtype}")
+        raise TypeError(f"out has elements of {out.dtype}, but the result has {dtype}")
     return out
 
 

@@ -60,7 +60,7 @@ def _checked(a: Any, b: Any, mode: Mode) -> tuple[lazy.Lazy, lazy.Lazy]:
     if sources[0].extent.rank != sources[1].extent.rank:
         raise TypeError(f"the inputs have different ranks: {sources[0].extent!r} and {sources[1].extent!r}")
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"mode {mode!r} is not one of 'full', 'same' and 'valid'")
+        raise ValueError(f"mode must be 'full', 'same' or 'valid', not {mode!r}")
     signs = {int(np.sign(n - m)) for n, m in zip(sources[0].extent, sources[1].extent, strict=True)}
     if mode == "valid" and {-1, 1} <= signs:
         raise ValueError("mode 'valid' needs one input that is at least as long as the other along every axis")

@@ -111,7 +111,7 @@ def _run(
     *, sine: bool = False, inverse: bool = False,
 ) -> Any:  # fmt: skip
     if kind not in (2, 3):
-        raise ValueError(f"type {kind} is not one of 2 and 3")
+        raise ValueError(f"type must be 2 or 3, not {kind}")
     source, dtype = input_of(x, real=True)
     shape = tuple(source.extent)
     axis = axis_of(len(shape), axis)

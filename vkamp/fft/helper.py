@@ -17,7 +17,7 @@ from vkamp.tracebacks import entry_point
 def _placed(values: np.ndarray[Any, Any], dtype: Any, accelerator_view: amp.accelerator_view | None) -> Any:
     kind = np.dtype(dtype)
     if kind.kind != "f":
-        raise TypeError(f"frequencies are floats, not {kind}")
+        raise TypeError(f"frequencies must be floats, not {kind}")
     if values.size == 0:
         return values.astype(kind)
     return amp.array(amp.extent(values.shape), kind, values.astype(kind), accelerator_view=accelerator_view)

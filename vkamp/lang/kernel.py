@@ -264,10 +264,10 @@ def kernel(
     subgroups raises UnsupportedFeatureError; the direct engine is needed (``VKAMP_ENGINE=vulkan``).
     """
     if lowering not in LOWERINGS:
-        raise ValueError(f"lowering={lowering!r}: it is one of {', '.join(map(repr, LOWERINGS))}")
+        raise ValueError(f"lowering={lowering!r}: it must be one of {', '.join(map(repr, LOWERINGS))}")
     if subgroup is not None and (isinstance(subgroup, bool) or subgroup not in SUBGROUP_SIZES):
         sizes = ", ".join(map(str, SUBGROUP_SIZES))
-        raise ValueError(f"subgroup={subgroup!r}: a subgroup has one of {sizes} lanes")
+        raise ValueError(f"subgroup={subgroup!r}: a subgroup must have one of {sizes} lanes")
     if function is None:
         return lambda f: KernelFunction(_plain(f, "kernel"), precise=precise, lowering=lowering, subgroup=subgroup)
     return KernelFunction(_plain(function, "kernel"), precise=precise, lowering=lowering, subgroup=subgroup)

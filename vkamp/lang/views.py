@@ -410,7 +410,9 @@ class array_view(Container):
     def _synchronize_writes(self, access: access_type) -> bool:
         """Whether ``access`` announces writes; TypeError for one that this view can't have."""
         if not isinstance(access, access_type) or access not in (1, 2, 3):
-            raise TypeError(f"access is access_type_read, access_type_write or access_type_read_write, got {access!r}")
+            raise TypeError(
+                f"access must be access_type_read, access_type_write or access_type_read_write, got {access!r}"
+            )
         writes = bool(access & access_type.write)
         if writes and self._readonly:
             raise TypeError(f"{self!r} is read-only and is synchronized for reading only")

@@ -67,11 +67,13 @@ def tensordot(
     if isinstance(axes, int):
         first, second = list(range(ranks[0] - axes, ranks[0])), list(range(axes))
         if axes < 0 or axes > min(ranks):
-            raise ValueError(f"tensordot over {axes} axes of inputs of rank {ranks[0]} and {ranks[1]}")
+            raise ValueError(
+                f"tensordot over {axes} axes needs inputs of at least that rank, not {ranks[0]} and {ranks[1]}"
+            )
     else:
         first, second = ([each] if isinstance(each, int) else list(each) for each in axes)
     if len(first) != len(second):
-        raise ValueError(f"tensordot over {len(first)} axes of a and {len(second)} of b")
+        raise ValueError(f"tensordot needs as many axes of a as of b, not {len(first)} and {len(second)}")
     for chosen, rank in ((first, ranks[0]), (second, ranks[1])):
         if any(not -rank <= axis < rank for axis in chosen) or len({axis % rank for axis in chosen}) < len(chosen):
             raise ValueError(f"axes {chosen} are not different axes of an input of rank {rank}")
@@ -80,7 +82,7 @@ def tensordot(
     for i, j in zip(first, second, strict=True):
         other[j] = one[i]
         if shape_of(a)[i] != shape_of(b)[j]:
-            raise amp.AmpError(f"axis {i} of a has {shape_of(a)[i]} elements, axis {j} of b {shape_of(b)[j]}")
+            raise amp.AmpError(f"axis {i} of a has {shape_of(a)[i]} elements, but axis {j} of b has {shape_of(b)[j]}")
     kept = [x for x in one if x not in other] + [x for x in other if x not in one]
     return _contracted(["".join(one), "".join(other)], "".join(kept), [a, b], out, accelerator_view)
 

@@ -254,7 +254,7 @@ def _eigen(a: Any, uplo: str, accelerator_view: _View, name: str) -> Any:
 
 def _uplo(given: str) -> Any:
     if given not in ("L", "U"):
-        raise ValueError(f"UPLO is 'L' or 'U', not {given!r}")
+        raise ValueError(f"UPLO must be 'L' or 'U', not {given!r}")
     return given
 
 

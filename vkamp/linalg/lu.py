@@ -179,7 +179,7 @@ def lu_solve(factors: Any, b: Any, *, accelerator_view: _View = None) -> Any:
     given, places = container(lu), container(pivots)
     batch, shape, right = _right_side(lead, n, b, type_of(lu, b), view)
     if given.dtype != right.dtype:
-        raise TypeError(f"the factors have elements of {given.dtype}, b of {right.dtype}")
+        raise TypeError(f"the factors have elements of {given.dtype}, but b has elements of {right.dtype}")
     factors_of = reshaped(broadcast(given, (*batch, n, n), view), (math.prod(batch), n, n))
     pivots_of = reshaped(broadcast(places, (*batch, n), view), (math.prod(batch), n))
     solve_with(view, factors_of, pivots_of, right)
@@ -298,7 +298,7 @@ def solve_triangular(
     """
     lead, n, _ = batch_of(a, "solve_triangular")
     if trans not in ("N", "T", "C"):
-        raise ValueError(f"trans is one of 'N', 'T', 'C', not {trans!r}")
+        raise ValueError(f"trans must be one of 'N', 'T', 'C', not {trans!r}")
     view = where(accelerator_view, a, b)
     dtype = type_of(a, b)
     batch, shape, right = _right_side(lead, n, b, dtype, view)

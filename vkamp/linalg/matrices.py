@@ -78,7 +78,7 @@ def matrix_power(a: Any, n: int, *, accelerator_view: _View = None) -> Any:
     try:
         n = operator.index(n)
     except TypeError:
-        raise TypeError(f"the exponent is an integer, not {type(n).__name__}") from None
+        raise TypeError(f"the exponent must be an integer, not {type(n).__name__}") from None
     lead, rows, _ = batch_of(a, "matrix_power")
     if is_empty(a):
         return np.linalg.matrix_power(a, n)
@@ -245,7 +245,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None, *, accelerator_view: _View = N
     shape = shape_of(a)[len(shape_of(b)) :]
     n = math.prod(shape)
     if n * math.prod(shape_of(b)) != math.prod(shape_of(a)) or n != math.prod(shape_of(b)):
-        raise amp.AmpError(f"extents {shape_of(a)} are no square matrix for {math.prod(shape_of(b))} equations")
+        raise amp.AmpError(f"extents {shape_of(a)} do not make a square matrix for {math.prod(shape_of(b))} equations")
     whole = reshaped(container(a), (n, n)) if not isinstance(a, np.ndarray) else a.reshape(n, n)
     right = reshaped(container(b), (n,)) if not isinstance(b, np.ndarray) else b.reshape(n)
     return solve(whole, right, accelerator_view=accelerator_view).reshape(*shape)
@@ -259,7 +259,7 @@ def tensorinv(a: Any, ind: int = 2, *, accelerator_view: _View = None) -> Any:
     """
     shape = shape_of(a)
     if ind <= 0:
-        raise ValueError(f"ind is positive, not {ind}")
+        raise ValueError(f"ind must be positive, not {ind}")
     rows, columns = math.prod(shape[:ind]), math.prod(shape[ind:])
     whole = reshaped(container(a), (rows, columns)) if not isinstance(a, np.ndarray) else a.reshape(rows, columns)
     return inv(whole, accelerator_view=accelerator_view).reshape(*shape[ind:], *shape[:ind])

@@ -104,7 +104,7 @@ def vecdot(
         shapes = shape_of(a), shape_of(b)
     k = shapes[0][-1]
     if shapes[1][-1] != k:
-        raise amp.AmpError(f"vecdot of {shapes[0]} and {shapes[1]}: vectors of {k} and {shapes[1][-1]} elements")
+        raise amp.AmpError(f"vecdot of {shapes[0]} and {shapes[1]}: the vectors have {k} and {shapes[1][-1]} elements")
     batch = _leading(shapes[0][:-1], shapes[1][:-1])
     view = place(accelerator_view, *(x for x in (a, b, out) if isinstance(x, (amp.array, amp.array_view))))
     dtype = np.result_type(_dtype(a), _dtype(b))

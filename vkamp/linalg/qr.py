@@ -214,7 +214,7 @@ def qr(a: Any, mode: str = "reduced", *, accelerator_view: _View = None) -> Any:
     :func:`geqrf`, transposed, and ``tau``. ValueError for other modes.
     """
     if mode not in ("reduced", "complete", "r", "raw"):
-        raise ValueError(f"mode is 'reduced', 'complete', 'r' or 'raw', not {mode!r}")
+        raise ValueError(f"mode must be 'reduced', 'complete', 'r' or 'raw', not {mode!r}")
     lead, rows, columns = batch_of(a, "qr", square=False)
     if is_empty(a):
         found: Any = np.linalg.qr(np.asarray(a), mode)  # type: ignore[call-overload]

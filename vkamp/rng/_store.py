@@ -59,7 +59,7 @@ def stored(
         out = amp.array_view(out)
     shape = shape_of(size if out is None else tuple(out.extent))
     if out is not None and size is not None and shape_of(size) != shape:
-        raise amp.AmpError(f"size is {shape_of(size)}, and out has {out.extent!r}")
+        raise amp.AmpError(f"size is {shape_of(size)}, but out has {out.extent!r}")
     if any(each < 0 for each in shape):
         raise ValueError(f"negative dimensions are not allowed: {shape}")
     n = math.prod(shape)
@@ -68,7 +68,7 @@ def stored(
     view = place(accelerator_view, out)
     result = output(out, shape, dtype, view)
     if result.dtype != dtype:
-        raise TypeError(f"out has elements of {result.dtype}, the numbers are {dtype}")
+        raise TypeError(f"out has elements of {result.dtype}, but the numbers are {dtype}")
     source = make(n)
     with in_a_row(result, view) as row:
         target = row if dtype.itemsize < 8 or source_is_whole(source) else row.reinterpret_as(amp.uint2)

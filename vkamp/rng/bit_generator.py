@@ -154,7 +154,7 @@ class CounterBased(BitGenerator):
     def state(self, state: dict[str, Any]) -> None:
         names = (type(self).__name__, *self._aliases)
         if state.get("bit_generator") not in names:
-            raise ValueError(f"the state is of {state.get('bit_generator')!r}, not of {type(self).__name__!r}")
+            raise ValueError(f"the state belongs to {state.get('bit_generator')!r}, not to {type(self).__name__!r}")
         per_word = self.word.itemsize // 4
         self.key = _in_words(state["state"]["key"], self.key_words, "key", self.word)
         counter = _number(_in_words(state["state"]["counter"], self.counter_words, "counter", self.word))

@@ -131,7 +131,7 @@ class _Distributions:
         """Poisson numbers of a mean up to 2^24, as int32."""
         _at_least("lam", lam, 0)
         if lam > _MOST_OF_POISSON:
-            raise ValueError(f"lam is {lam}: float32 has the numbers up to 2^24 only")
+            raise ValueError(f"lam is {lam}, but float32 represents all integers only up to 2^24")
         kind = dist.SmallPoissons if lam < 10 else dist.Poissons
         return self._given(lambda n: kind(n, self._retries(n), float(lam)), size, np.dtype(np.int32), out)
 
@@ -150,14 +150,14 @@ class _Distributions:
         """
         kind = np.dtype(dtype)
         if kind.kind not in "iu":
-            raise TypeError(f"random integers have an integer type, not {kind}")
+            raise TypeError(f"random integers need an integer type, not {kind}")
         first, last = (0, int(low)) if high is None else (int(low), int(high))
         last -= 0 if endpoint else 1
         if first > last:
             raise ValueError(f"there is no integer from {first} to {last}")
         limits = np.iinfo(kind)
         if first < limits.min or last > limits.max:
-            raise ValueError(f"{kind} has not all integers from {first} to {last}")
+            raise ValueError(f"{kind} does not contain all integers from {first} to {last}")
         span = last - first + 1
         make = self._wide if kind.itemsize == 8 else self._narrow
         return self._given(lambda n: make(n, first, span, kind), size, kind, out)
@@ -268,7 +268,7 @@ class Generator(_Distributions):
         else:
             count = elements(size)
             if count > n:
-                raise ValueError(f"{count} different elements of {n} can't be chosen")
+                raise ValueError(f"{count} different elements cannot be chosen from {n}")
             order = alg.copy(self.permutation(n).section(amp.extent(count)), accelerator_view=self.accelerator_view)
             at = int(np.asarray(order)[0]) if size is None else order.reshape(shape_of(size))
         if isinstance(a, (int, np.integer)):

@@ -120,7 +120,7 @@ class PCG32(BitGenerator):
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
         if state.get("bit_generator") != "PCG32":
-            raise ValueError(f"the state is of {state.get('bit_generator')!r}, not of 'PCG32'")
+            raise ValueError(f"the state belongs to {state.get('bit_generator')!r}, not to 'PCG32'")
         with self.lock:
             self.key = tuple(int(word) for word in state["state"]["key"])
             self._position = int(state["state"]["position"])

@@ -135,7 +135,7 @@ class Sobol:
         if n < 1:
             raise ValueError(f"n is {n}: at least one point is needed")
         if self.num_generated + n > 1 << _BITS:
-            raise ValueError("the sequence has 2^32 points")
+            raise ValueError("the sequence ends after 2^32 points")
         if out is None:
             view = amp.accelerator().default_view if self.accelerator_view is None else self.accelerator_view
             out = amp.array(amp.extent(n, self.d), dtype, accelerator_view=view)
@@ -143,7 +143,7 @@ class Sobol:
             out = amp.array_view(out)
         if out.extent != amp.extent(n, self.d) or out.dtype != dtype:
             raise amp.AmpError(
-                f"out has {out.extent!r} of {out.dtype}, the points {amp.extent(n, self.d)!r} of {dtype}"
+                f"out has {out.extent!r} of {out.dtype}, but the points have {amp.extent(n, self.d)!r} of {dtype}"
             )
         domain = amp.extent(-(-n // _RUN), self.d)
         arguments = (self._directions, self._seeds, np.uint32(self.num_generated), finished, out)

@@ -379,7 +379,7 @@ class accelerator:
         ``access_type_auto``.
         """
         if not isinstance(access, access_type) or access == access_type_auto:
-            raise TypeError(f"the default is access_type_none, read, write or read_write, got {access!r}")
+            raise TypeError(f"the default must be access_type_none, read, write or read_write, got {access!r}")
         self._check_access(access)
         with _engines.lock:
             if self._info is None or self._info in _engines.access:
@@ -586,7 +586,7 @@ class accelerator_view:
         changed after that.
         """
         if not isinstance(requested, access_type):
-            raise TypeError(f"cpu_access_type is an access_type, got {requested!r}")
+            raise TypeError(f"cpu_access_type must be an access_type, got {requested!r}")
         owner = self._view.owner
         if owner._info is None:
             return access_type_read_write

@@ -163,7 +163,7 @@ def run(compiler: Compiler, glsl: str, name: str, options: tuple[str, ...] = ())
                 f"{compiler.path} wrote no SPIR-V for {name} ({error.strerror}); it said:\n{text}"
             ) from error
     if not is_spirv(data):
-        raise AmpError(f"what {compiler.path} wrote for {name} is not SPIR-V ({len(data)} bytes)")
+        raise AmpError(f"the output of {compiler.path} for {name} is not SPIR-V ({len(data)} bytes)")
     return data
 
 

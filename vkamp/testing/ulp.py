@@ -113,7 +113,7 @@ def difference(name: str, actual: NDArray[Any], expected: NDArray[Any], ulp: flo
 
 def _check_tolerance(name: str, value: float) -> None:
     if not value >= 0:
-        raise ValueError(f"{name} is {value!r}: it is 0 or more")
+        raise ValueError(f"{name} is {value!r}: it must be 0 or more")
 
 
 def _members(

@@ -70,7 +70,7 @@ def _store(t_idx: Any, a: Any, own: Any, first: Any, *, blocked: amp.constant) -
 @amp.func
 def _check(*, arrangement: amp.constant) -> None:
     if arrangement != "striped" and arrangement != "blocked":
-        raise ValueError('arrangement is "striped" or "blocked"')
+        raise ValueError('arrangement must be "striped" or "blocked"')
 
 
 @amp.func

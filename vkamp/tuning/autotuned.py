@@ -231,7 +231,7 @@ def located(a: amp.array) -> amp.accelerator_view:
 def _mode() -> str:
     mode = os.environ.get("VKAMP_TUNE", "") or "cached"
     if mode not in _MODES:
-        raise AmpError(f"VKAMP_TUNE is {mode!r}: it is one of {', '.join(_MODES)}")
+        raise AmpError(f"VKAMP_TUNE is {mode!r}: it must be one of {', '.join(_MODES)}")
     return mode
 
 

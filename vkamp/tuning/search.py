@@ -52,7 +52,7 @@ def tune(
     the function calls nothing that is tuned, and what its call raises.
     """
     if not (isinstance(budget, (int, float)) and budget > 0):
-        raise ValueError(f"tune: budget={budget!r}: it is a positive number of seconds")
+        raise ValueError(f"tune: budget={budget!r}: it must be a positive number of seconds")
     with autotuned.searching:
         if isinstance(function, Autotuned):
             calls = [Call(function, function.view_of(args, named), args, named)]

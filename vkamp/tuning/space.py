@@ -85,7 +85,7 @@ class Space:
             raise ValueError("autotune needs parameters: a dict of names and their values")
         for name, values in parameters.items():
             if isinstance(values, (str, bytes)) or not isinstance(values, Sequence) or not values:
-                raise TypeError(f"the values of the parameter {name} are a tuple or list, not {values!r}")
+                raise TypeError(f"the values of the parameter {name} must be a tuple or list, not {values!r}")
         self.values = {name: tuple(values) for name, values in parameters.items()}
         self.where = where
         first = {name: values[0] for name, values in self.values.items()} if default is None else default
@@ -109,7 +109,7 @@ class Space:
         for name, values in self.values.items():
             if not any(same(given[name], value) for value in values):
                 known = ", ".join(str(label(value)) for value in values)
-                return f"{name} is one of {known}, not {label(given[name])}"
+                return f"{name} must be one of {known}, not {label(given[name])}"
         return ""
 
     def is_allowed(self, given: Parameters, limits: Any) -> bool:

@@ -49,7 +49,7 @@ class FreeList:
             last = at + 1
         touching = list(zip(self._starts[first:last], self._lengths[first:last], strict=True))
         if start < 0 or end > self.size or any(s < end and start < s + n for s, n in touching):
-            raise ValueError(f"{start} to {end} is not taken")
+            raise ValueError(f"{start} to {end} is not allocated")
         start = min([start, *(s for s, _ in touching)])
         end = max([end, *(s + n for s, n in touching)])
         self._replace(first, last, [(start, end - start)])
