@@ -1,8 +1,10 @@
 """Statistical tests of all streams and distributions: ``python -m tests.rng NAME...``, on the accelerators named.
 
-``--words``: of each stream, in millions; ``--only WORD`` keeps what has the word in its name.  Prints what has a
-p-value below 1e-4, and the smallest of each stream and distribution.  Returns 1 if one is below 1e-8, which a good
-stream does not reach.  ``--raw NAME`` writes the words of a stream to stdout instead, for other batteries:
+``--words``: of each stream, in millions; ``--gib`` counts gibibytes of each stream on the device, by the tests of
+:mod:`tests.rng.counting`, and leaves the distributions out; ``--only WORD`` keeps what has the word in its name.
+Prints what has a p-value below 1e-4, and the smallest of each stream and distribution.  Returns 1 if one is below
+1e-8, which a good stream does not reach.  ``--raw NAME`` writes the words of a stream to stdout instead, for other
+batteries:
 
     python -m tests.rng --raw Philox4x32 | dieharder -a -g 200
 """
@@ -19,12 +21,14 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from tests.rng import battery
+from tests.rng import battery, counting
 from tests.rng.continuous import CONTINUOUS, distance
 from vkamp import rng
 
 #: Words of one test: what fits in the memory of a small machine.
 _PIECE = 1 << 22
+#: Words that are counted on a device at a time.
+_LONG_PIECE = 1 << 26
 _LEAST, _SUSPICIOUS = 1e-8, 1e-4
 
 
@@ -45,51 +49,54 @@ def neighbouring_keys(idx, first, words):
 
 @amp.kernel
 def next_words(idx, generators, words):
-    """The next word of each generator of a collection."""
-    words[idx] = generators[idx].next_uint()
+    """The next words of each generator of a collection, in a column."""
+    for k in range(words.extent[0]):
+        words[k, idx[0]] = generators[idx].next_uint()
 
 
-def _of_kernel(kernel: Any, *given: Any) -> Callable[[amp.accelerator_view], Iterator[Any]]:
-    def pieces(view: amp.accelerator_view) -> Iterator[Any]:
-        words = amp.array(amp.extent(_PIECE // 4, 4), amp.uint32, accelerator_view=view)
-        for piece in range(1 << 8):
-            amp.parallel_for_each(view, amp.extent(_PIECE // 4), kernel, *given, piece * (_PIECE // 4), words)
-            yield np.asarray(words)
+Pieces = Callable[[amp.accelerator_view, int], Iterator[Any]]
+
+
+def _of_kernel(kernel: Any, *given: Any) -> Pieces:
+    def pieces(view: amp.accelerator_view, size: int) -> Iterator[Any]:
+        words = amp.array(amp.extent(size // 4, 4), amp.uint32, accelerator_view=view)
+        for piece in range((1 << 32) // size):
+            amp.parallel_for_each(view, amp.extent(size // 4), kernel, *given, piece * (size // 4), words)
+            yield words
 
     return pieces
 
 
-def _of_generator(kind: Any) -> Callable[[amp.accelerator_view], Iterator[Any]]:
-    def pieces(view: amp.accelerator_view) -> Iterator[Any]:
+def _of_generator(kind: Any) -> Pieces:
+    def pieces(view: amp.accelerator_view, size: int) -> Iterator[Any]:
         generator = kind(20_261_124)
         while True:
-            yield np.asarray(generator.random_raw(_PIECE * 4 // kind.word.itemsize, accelerator_view=view))
+            yield generator.random_raw(size * 4 // kind.word.itemsize, accelerator_view=view)
 
     return pieces
 
 
-def _of_spawned(view: amp.accelerator_view) -> Iterator[Any]:
+def _of_spawned(view: amp.accelerator_view, size: int) -> Iterator[Any]:
     """The words of sixteen spawned generators in turns."""
     children = rng.Philox4x32(7).spawn(16)
+    words = amp.array(amp.extent(size // 16, 16), amp.uint32, accelerator_view=view)
     while True:
-        rows = [np.asarray(each.random_raw(_PIECE // 16, accelerator_view=view)) for each in children]
-        yield np.stack(rows, axis=1)
+        for column, child in enumerate(children):
+            amp.copy(child.random_raw(size // 16, accelerator_view=view), amp.array_view(words)[:, column])
+        yield words
 
 
-def _of_tinymt(view: amp.accelerator_view) -> Iterator[Any]:
+def _of_tinymt(view: amp.accelerator_view, size: int) -> Iterator[Any]:
     """The words of many generators in turns."""
-    extent = amp.extent(1 << 15)
-    generators = rng.tinymt_collection(extent, 3, accelerator_view=view)
-    words = amp.array(extent, amp.uint32, accelerator_view=view)
+    count = min(1 << 20, size // 32)
+    generators = rng.tinymt_collection(amp.extent(count), 3, accelerator_view=view)
+    words = amp.array(amp.extent(size // count, count), amp.uint32, accelerator_view=view)
     while True:
-        rows = []
-        for _ in range(_PIECE >> 15):
-            amp.parallel_for_each(view, extent, next_words, generators, words)
-            rows.append(np.asarray(words).copy())
-        yield np.stack(rows)
+        amp.parallel_for_each(view, amp.extent(count), next_words, generators, words)
+        yield words
 
 
-STREAMS: dict[str, Callable[[amp.accelerator_view], Iterator[Any]]] = {
+STREAMS: dict[str, Pieces] = {
     **{
         kind.__name__: _of_generator(kind)
         for kind in (rng.Philox4x32, rng.Philox4x64, rng.Threefry2x32, rng.Threefry4x32, rng.PCG32)
@@ -102,9 +109,15 @@ STREAMS: dict[str, Callable[[amp.accelerator_view], Iterator[Any]]] = {
 
 
 def words_of(name: str, view: amp.accelerator_view) -> Iterator[Any]:
-    """The words of a stream, in pieces."""
-    for piece in STREAMS[name](view):
-        yield np.ascontiguousarray(piece).reshape(-1).view(np.uint32)
+    """The words of a stream, in pieces in the host's memory, which the next one uses again."""
+    for piece in STREAMS[name](view, _PIECE):
+        yield np.asarray(piece).reshape(-1).view(np.uint32)
+
+
+def containers_of(name: str, view: amp.accelerator_view, size: int) -> Iterator[Any]:
+    """The words of a stream, in pieces of ``size`` words on the device."""
+    for piece in STREAMS[name](view, size):
+        yield piece.reinterpret_as(amp.uint32) if piece.dtype != np.uint32 else piece.reshape(size)
 
 
 def _tails(values: Any, limits: Any, beyond: Callable[[float], float]) -> Iterator[tuple[str, float]]:
@@ -187,6 +200,7 @@ def main() -> int:
     parser.add_argument("accelerators", nargs="*", default=["llvmpipe@vulkan"])
     parser.add_argument("--words", type=int, default=64, help="millions of words of each stream (default: %(default)s)")
     parser.add_argument("--only", default="")
+    parser.add_argument("--gib", type=float, help="of each stream, counted on the device instead")
     parser.add_argument("--raw", choices=STREAMS)
     options = parser.parse_args()
     if options.raw:
@@ -196,10 +210,17 @@ def main() -> int:
         view = amp.accelerator(where).default_view
         for name in [each for each in STREAMS if options.only in each]:
             found, started = {}, time.perf_counter()
+            if options.gib is not None:
+                pieces = containers_of(name, view, _LONG_PIECE)
+                counts = counting.counted(view, pieces, int(options.gib * (1 << 28)))
+                least = min(least, _report(where, f"{name}, {counts.words >> 18} MiB", counts.p_values(), started))
+                continue
             pieces = words_of(name, view)
             for piece in range(max(1, options.words * 1_000_000 // _PIECE)):
                 found |= {f"{test}, piece {piece}": p for test, p in battery.p_values(next(pieces)).items()}
             least = min(least, _report(where, name, found, started))
+        if options.gib is not None:
+            continue
         started, by_name = time.perf_counter(), {}
         if options.only in "distributions":
             for name, test, p in distributions(view, _PIECE):

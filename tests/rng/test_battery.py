@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.rng import battery
-from tests.rng.__main__ import STREAMS, words_of
+from tests.rng import battery, counting
+from tests.rng.__main__ import STREAMS, containers_of, words_of
 from vkamp import rng
 
 _MANY = 1 << 17
@@ -78,3 +78,39 @@ def test_streams(accelerator, monkeypatch):
         one, other = next(pieces).copy(), next(pieces).copy()
         assert one.size == other.size == 1 << 15 and (one != other).mean() > 0.99
         assert battery.equal_bits(one) > 1e-5
+
+
+@pytest.mark.sample("llvmpipe")
+def test_classes_are_those_of_plain_python(accelerator):
+    """Each unit has the class that its function has on the host."""
+    view = amp.accelerator(accelerator.device_path).default_view
+    words = np.random.default_rng(1).integers(0, 1 << 32, counting.MULTIPLE, np.uint32)
+    counts = counting.Counts(view)
+    counts.add(amp.array(words, accelerator_view=view))
+    for test in counting.TESTS:
+        found = counts.found[test.name]
+        units = words.size * test.parts // test.words
+        assert found.sum() == units and test.probabilities.sum() == pytest.approx(1)
+        if units <= 2048:
+            classes = [int(test.unit(words, counting.THRESHOLDS, test.given, i)) for i in range(units)]
+            np.testing.assert_array_equal(found, np.bincount(classes, minlength=len(found)))
+    days = np.sort(words.reshape(-1, 1024) >> np.uint32(4), axis=1)
+    spacings = np.sort(np.diff(days, axis=1, prepend=np.uint32(0)), axis=1)
+    equal = (np.diff(spacings, axis=1) == 0).sum(axis=1)
+    np.testing.assert_array_equal(counts.found["birthdays"], np.bincount(equal, minlength=40))
+
+
+@pytest.mark.sample("llvmpipe")
+def test_long_streams(accelerator):
+    """Good words pass the tests of long streams, and bad ones do not."""
+    view = amp.accelerator(accelerator.device_path).default_view
+    values = counting.counted(view, containers_of("Philox4x64", view, 1 << 16), _MANY).p_values()
+    assert min(values.values()) > 1e-5, values
+    for words, expected in (
+        (shifted(), {"ranks"}),
+        (linear(1664525, 1013904223), {"bytes", "halves", "lowest bits"}),
+        (np.repeat(np.asarray(rng.Philox4x32(3).random_raw(_MANY // 2)), 2), {"differences 1 apart", "orders"}),
+    ):
+        pieces = [amp.array(words, accelerator_view=view)]
+        values = counting.counted(view, pieces, _MANY).p_values()
+        assert expected <= {test for test, p in values.items() if p < 1e-8}, values
