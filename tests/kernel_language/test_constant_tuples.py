@@ -119,6 +119,12 @@ def test_chosen_at_run_time(accelerator_view):
     np.testing.assert_array_equal(stored(accelerator_view, chosen, table=table), np.resize(table, SIZE))
 
 
+def test_a_table_of_uint32_chosen_at_run_time(accelerator_view):
+    """The sines of MD5: Python's ints, some beyond int32."""
+    table = (0xD76AA478, 0x242070DB, 0xFFFFFFFF, 0)
+    assert stored(accelerator_view, chosen, dtype=np.uint32, table=table).tolist() == np.resize(table, SIZE).tolist()
+
+
 def test_constants_are_told_by_their_types(accelerator_view):
     @amp.kernel
     def halves(idx, out, *, n: amp.constant):

@@ -32,7 +32,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, Array, Fragments, Scalar, Struct, Vector, int_range, is_object
+from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Fragments, Scalar, Struct, Vector, int_range, is_object
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,13 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
         return TupleValue(tuple(choose_item(ctx, c, index, node, in_index=inside) for c in columns), kind)
     if all(isinstance(i, Constant) for i in items) and any(isinstance(getattr(i, "value", 0), float) for i in items):
         items = tuple(Constant(float(i.value)) for i in items if isinstance(i, Constant))
-    exprs = [convert.vector(ctx, i, node) or convert.natural(ctx, convert.number(ctx, i, node), node) for i in items]
+    unsigned = _are_unsigned(items)
+    exprs = [
+        convert.literal(ctx, i, UINT32, node)
+        if unsigned and isinstance(i, Constant)
+        else convert.vector(ctx, i, node) or convert.natural(ctx, convert.number(ctx, i, node), node)
+        for i in items
+    ]
     if any(e.type != exprs[0].type for e in exprs):
         part = node.slice if isinstance(node, ast.Subscript) else node
         convert.no_constant(ctx, Number(index), part, "the subscript of a tuple of unlike items", "a value")
@@ -252,6 +258,13 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
         double = _choice(ctx.span(node), index, known, 0) if len(known) == len(items) else None
     objects = objects_of_any(*items) if in_index or is_object(exprs[0].type) else None
     return Number(_choice(ctx.span(node), index, exprs, 0), double=double, objects=objects)
+
+
+def _are_unsigned(items: tuple[Value, ...]) -> bool:
+    """Whether all items are whole numbers of uint32, and int32 lacks some: a table of constants, as hashes have."""
+    # A counter is a constant, too, but its number is known in the unrolled loop alone.
+    values = [i.value for i in items if type(i) is Constant and isinstance(i.value, int)]
+    return len(values) == len(items) and min(values) >= 0 and 1 << 31 <= max(values) < 1 << 32
 
 
 def _refuse_choice(ctx: Context, node: ast.expr, what: str) -> NoReturn:
