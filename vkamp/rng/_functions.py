@@ -49,3 +49,31 @@ def turn(word: Any) -> Any:
     a = sine if quadrant & 1 == 1 else cosine
     b = cosine if quadrant & 1 == 1 else sine
     return (-a if quadrant == 1 or quadrant == 2 else a), (-b if quadrant >= 2 else b)
+
+
+@amp.func
+def sqrt(x: Any) -> Any:
+    """The square root of a normal float32 above 0, or of a zero, rounded correctly.
+
+    The device's root of the significand is a few units off at most.  The remainder in integers, of which 32 bits
+    suffice, says how many.
+    """
+    bits = amp.asuint(x)
+    # The significand of an odd exponent is doubled, so that it is from 1 to 4.
+    odd = (bits >> 23 & 1) ^ 1
+    significand = bits & amp.uint32(0x7FFFFF)
+    # As integers, the significand has 46 more bits, and its root 23.
+    n = (significand | amp.uint32(0x800000)) << (23 + odd)
+    scaled = amp.asfloat(significand + amp.uint32(0x3F800000) + (odd << 23))
+    inverse = amp.fast_math.rsqrt(scaled)
+    root = amp.asuint(scaled * inverse) - amp.uint32(0x3F000000)
+    rest = amp.asint(n - root * root)
+    by = amp.int32(amp.fast_math.floor(amp.float32(rest) * amp.float32(2.0**-24) * inverse + amp.float32(0.5)))
+    root = root + amp.asuint(by)
+    rest = amp.asint(n - root * root)
+    if rest > amp.asint(root):
+        root += 1
+    elif rest <= -amp.asint(root):
+        root -= 1
+    half = amp.asuint(amp.asint((bits >> 23) - 127 - odd) >> 1) << 23
+    return x if x == 0.0 else amp.asfloat(root + amp.uint32(0x3F000000) + half)

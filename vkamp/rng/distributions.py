@@ -13,7 +13,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.rng import _wide
-from vkamp.rng._functions import log, turn
+from vkamp.rng._functions import log, sqrt, turn
 from vkamp.rng._words import Pairs, Words
 from vkamp.rng.philox import philox4x32
 
@@ -68,7 +68,7 @@ def normal_pair(first: Any, second: Any) -> Any:
 
     G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*, 1958.
     """
-    radius = amp.precise_math.sqrt(amp.float32(-2.0) * log(open_float32(first)))
+    radius = sqrt(amp.float32(-2.0) * log(open_float32(first)))
     cosine, sine = turn(second)
     return radius * cosine, radius * sine
 
