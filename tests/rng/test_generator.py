@@ -198,6 +198,13 @@ def test_permutations_and_choices(accelerator_view):
     assert (np.sort(first) == np.arange(200)).all()
     assert (first != second).mean() > 0.9
     assert (np.asarray(generator(accelerator_view, 3).permutation(200)) == first).all()
+    # Of a power of two, nothing is left out: the same order without a selection.
+    whole = np.asarray(generator(accelerator_view, 3).permutation(256))
+    assert (np.sort(whole) == np.arange(256)).all()
+    assert (whole[whole < 200] == first).all()
+    assert np.asarray(g.permutation(0)).size == 0
+    with pytest.raises(ValueError, match="a permutation of -1 numbers"):
+        g.permutation(-1)
     values = np.arange(50, dtype=np.float32) * 2
     mixed = amp.array(values, accelerator_view=accelerator_view)
     g.shuffle(mixed)

@@ -17,6 +17,7 @@ from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import place
 from vkamp.algorithms.select import select
 from vkamp.algorithms.sort import taken
+from vkamp.algorithms.transform import store
 
 _ROUNDS = 24
 
@@ -71,7 +72,10 @@ def permutation_of(view: amp.accelerator_view, n: int, rng: Any) -> Any:
     order = amp.array(amp.extent(n), np.int32, accelerator_view=view)
     # At least two bits: each half has one.
     network = _Network(max((n - 1).bit_length(), 2), (int(words[0]), int(words[1])))
-    select(network, _Below(n), out=order, accelerator_view=view)
+    if network.extent[0] == n:
+        store(view, network, order)
+    else:
+        select(network, _Below(n), out=order, accelerator_view=view)
     return order
 
 

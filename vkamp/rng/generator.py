@@ -10,7 +10,9 @@ import numpy as np
 import vkamp as amp
 from vkamp import algorithms as alg
 from vkamp.algorithms import lazy
+from vkamp.algorithms._arguments import place
 from vkamp.algorithms.lazy import Lazy
+from vkamp.algorithms.shuffle import permutation_of
 from vkamp.rng import distributions as dist
 from vkamp.rng._store import elements, shape_of, stored
 from vkamp.rng._words import Pairs
@@ -246,7 +248,11 @@ class Generator(_Distributions):
     def permutation(self, x: Any) -> Any:
         """The elements of a container in random order, or the numbers below ``x``, as int32."""
         if isinstance(x, (int, np.integer)):
-            x = lazy.arange(int(x))
+            if x < 0:
+                raise ValueError(f"a permutation of {x} numbers")
+            if x == 0:
+                return np.empty(0, np.int32)
+            return permutation_of(place(self.accelerator_view), int(x), self._key())
         return alg.shuffle(x, self._key(), accelerator_view=self.accelerator_view)
 
     def shuffle(self, x: Any) -> None:
