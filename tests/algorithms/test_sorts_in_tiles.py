@@ -79,6 +79,19 @@ def test_largest_elements(view, tiles, monkeypatch):
     topk_of(view, numbers_of(np.float32, 5000), 100, largest=False)
 
 
+@pytest.mark.accelerators("llvmpipe")
+def test_largest_elements_by_groups(view, tiles, monkeypatch):
+    """Groups that are not full; equal elements and zeros, whose first ones are found; the smallest elements."""
+    monkeypatch.setattr(topk_tiles, "FEWEST_IN_GROUPS", 1)
+    monkeypatch.setattr(topk_tiles, "_GROUPS", 256)
+    random = np.random.default_rng(5)
+    n = 40_001
+    topk_of(view, random.random(n, dtype=np.float32), n >> 10)
+    topk_of(view, random.integers(0, 9, n).astype(np.int32), 7, largest=False)
+    topk_of(view, np.zeros(n, np.uint32), n >> 10)
+    topk_of(view, np.arange(n, dtype=np.uint32), 1)
+
+
 @pytest.mark.accelerators("reference")
 def test_largest_elements_on_the_reference(view, tiles):
     topk_of(view, np.random.default_rng(4).integers(0, 40, 300).astype(np.int32), 9)

@@ -19,7 +19,7 @@ from vkamp.algorithms.extremes import argmax, argmin
 from vkamp.algorithms.histogram import bincount, digitize, histogram, histogram_range
 from vkamp.algorithms.merge import merge, merge_by_key
 from vkamp.algorithms.order import is_partitioned, nth_element, partition_point, quantile
-from vkamp.algorithms.rearrange import concat, permute_dims, repeat, rotate, swap, tile_repeat, transpose
+from vkamp.algorithms.rearrange import concat, repeat, rotate, swap, tile_repeat
 from vkamp.algorithms.reduce import count_if, reduce, transform_reduce
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan
@@ -73,6 +73,7 @@ from vkamp.algorithms.transform import (
     transform,
     where,
 )
+from vkamp.algorithms.transpose import permute_dims, transpose
 from vkamp.algorithms.unique import run_length_decode, run_length_encode, unique, unique_consecutive
 from vkamp.dispatch.call_cache import trim
 

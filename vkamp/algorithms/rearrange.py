@@ -1,4 +1,4 @@
-"""Functions that move elements: ``transpose``, ``concat``, ``repeat``, ``rotate``, ``swap``, and the like."""
+"""Functions that move elements: ``concat``, ``repeat``, ``rotate``, ``swap``, and the like."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -9,96 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import element, output, place
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.transform import Mirrored, axis_of, moved
 from vkamp.algorithms.unique import run_length_decode
-
-
-class _Permuted(lazy.Lazy):
-    """An input with its axes in another order: axis ``d`` of the result is axis ``axes[d]`` of the input."""
-
-    __slots__ = ("inner", "places")
-
-    def __init__(self, inner: lazy.Lazy, axes: tuple[int, ...]) -> None:
-        super().__init__(tuple(inner.extent[d] for d in axes))
-        self.inner, self.places = inner, amp.index(*(axes.index(d) for d in range(len(axes))))
-
-    @amp.func
-    def value(self, i: Any) -> Any:
-        """The element at an index of the result."""
-        at = amp.index(i)
-        for d in amp.static_range(self.extent.rank):
-            at[d] = i[self.places[d]]
-        return self.inner.value(at)
-
-
-@amp.kernel
-def transpose_quads(t_idx, matrix, out):
-    """Transposes a block of 4 x 4 elements, with four loads and four stores; both have rows of vectors of four."""
-    vector = type(matrix[0, 0])
-    column = t_idx.global_[1]
-    row = t_idx.global_[0]
-    if 4 * row < matrix.extent[0] and column < matrix.extent[1]:
-        a = matrix[4 * row, column]
-        b = matrix[4 * row + 1, column]
-        c = matrix[4 * row + 2, column]
-        d = matrix[4 * row + 3, column]
-        out[4 * column, row] = vector(a.x, b.x, c.x, d.x)
-        out[4 * column + 1, row] = vector(a.y, b.y, c.y, d.y)
-        out[4 * column + 2, row] = vector(a.z, b.z, c.z, d.z)
-        out[4 * column + 3, row] = vector(a.w, b.w, c.w, d.w)
-
-
-def _transposed(source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_view | None) -> Any:
-    """A transposed matrix of words without gaps on a CPU driver; None where the general form is needed."""
-    view = place(accelerator_view, source, out)
-    rows, columns = source.extent
-    if _choose.form_of(view) != "runs" or rows % 4 or columns % 4 or not isinstance(source, lazy.Elements):
-        return None
-    result = output(out, (columns, rows), dtype_of(source), view, source)
-    quads = [_in_quads(each) for each in (source.values, result)]
-    if quads[0] is None or quads[1] is None or quads[0].dtype != quads[1].dtype:
-        # A new result is used by the general form, too.
-        return moved(lambda x: _Permuted(x, (1, 0)), source, result, view)
-    # Tall tiles: a subgroup's stores go to few rows of the result, and to neighbouring lines of the caches.
-    amp.parallel_for_each(view, amp.extent(rows // 4, columns // 4).tile(64, 4).pad(), transpose_quads, *quads)
-    return result
-
-
-def _in_quads(values: Any) -> Any:
-    """A matrix as one of rows of vectors of four; None if its elements have another size, or gaps between them."""
-    vector = lazy.vector_of(values.dtype)
-    if vector is None:
-        return None
-    with suppress(amp.AmpError):
-        return values.reshape(-1).reinterpret_as(vector).reshape(values.extent[0], values.extent[1] // 4)
-    return None
-
-
-def permute_dims(
-    a: Any, axes: tuple[int, ...], *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
-) -> Any:
-    """The elements with the axes in another order (array API: ``permute_dims``; numpy: ``transpose``).
-
-    ValueError unless ``axes`` has each axis once.
-    """
-    source = lazy.of(a)
-    order = tuple(axis_of(source, d) for d in axes)
-    if sorted(order) != list(range(source.extent.rank)):
-        raise ValueError(f"axes {tuple(axes)} must contain each axis of {source.extent!r} once")
-    if len(order) == 1:
-        return moved(lambda x: x, source, out, accelerator_view)
-    if order == (1, 0) and (found := _transposed(source, out, accelerator_view)) is not None:
-        return found
-    return moved(lambda x: _Permuted(x, order), source, out, accelerator_view)
-
-
-def transpose(a: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """The elements with the axes in reverse order, such as the columns of a matrix as rows (numpy: ``transpose``)."""
-    rank = lazy.of(a).extent.rank
-    return permute_dims(a, tuple(reversed(range(rank))), out=out, accelerator_view=accelerator_view)
 
 
 def concat(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:

@@ -17,7 +17,7 @@ import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, select_tiles
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap
 from vkamp.algorithms._loops import longest_run
-from vkamp.algorithms._operators import Flag
+from vkamp.algorithms._operators import Flag, Heads
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.scalars import device_scalar
@@ -66,6 +66,31 @@ class _Chosen(_Marked):
         """Four flags and the elements."""
         a, b, c, d = self.values.four(k)
         return self.pred(a), self.pred(b), self.pred(c), self.pred(d), a, b, c, d
+
+
+class _Firsts(_Marked):
+    """Elements, and whether they differ from the one before them, with one load for both."""
+
+    __slots__ = ("eq",)
+
+    def __init__(self, heads: Heads) -> None:
+        super().__init__(heads, heads.values)
+        self.eq = heads.eq
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """Four flags and the elements."""
+        a, b, c, d = self.values.four(k)
+        is_head = k == 0 or not self.eq(self.values.value(max(4 * k - 1, 0)), a)
+        eq = self.eq
+        return 1 if is_head else 0, 0 if eq(a, b) else 1, 0 if eq(b, c) else 1, 0 if eq(c, d) else 1, a, b, c, d
+
+
+def _marked(flags: lazy.Lazy, pred: Any, source: lazy.Lazy) -> _Marked:
+    """The elements of a source with their flags, which ``pred`` computes unless it is None."""
+    if pred is not None:
+        return _Chosen(flags, source, Flag(pred))
+    return _Firsts(flags) if isinstance(flags, Heads) and flags.values is source else _Marked(flags, source)
 
 
 @amp.func
@@ -124,7 +149,7 @@ def _select_into(
     begins: Any = None, keeps_rest: bool = False, is_own: bool = False,
 ) -> None:  # fmt: skip
     """Stores the chosen elements in ``out``, their number in ``count``, and their positions in ``begins``."""
-    marked = _Marked(flags, source) if pred is None else _Chosen(flags, source, Flag(pred))
+    marked = _marked(flags, pred, source)
     if _choose.form_of(view) == "tiles":
         select_tiles.select_into(view, flags, marked, out, count, begins=begins, keeps_rest=keeps_rest)
         return

@@ -197,11 +197,18 @@ def best_of_blocks(
 
 def places_of_best(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any:
     """The positions of the ``k`` largest of the words (uint32), in their order; of equal ones, the first."""
+    n, source = words.extent[0], words.flat()
+    if k <= n >> 10 and FEWEST_IN_GROUPS <= n <= _MOST_IN_GROUPS:
+        return _best_by_groups(view, source, k)
+    return _best_of(view, source, lazy.arange(n), k)
+
+
+def _best_of(view: amp.accelerator_view, words: lazy.Lazy, places: lazy.Lazy, k: int) -> Any:
+    """The places of the ``k`` largest words in their order, by blocks, of whose best ones are blocks again."""
     at = amp.array(amp.extent(k), np.int32, accelerator_view=view)
     # The tile has room for more than it keeps, so that it seldom looks for the best ones.
     room = _STEP + (1024 if k <= 512 else 1536)
-    n, places = words.extent[0], lazy.arange(words.extent[0])
-    tiles = _TILES
+    n, tiles = words.extent[0], _TILES
     while True:
         split = _choose.blocks(n, max(_LEAST_STEPS, math.ceil(2 * k / _STEP)) * _STEP, tiles)
         is_last = split.pieces == 1
@@ -217,3 +224,95 @@ def places_of_best(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any:
             return at
         n, words, places = count, lazy.Elements(found), lazy.Elements(out)
         tiles = max(split.pieces // 8, 1)
+
+
+# -- many elements ---------------------------------------------------------------------------------------------------
+
+#: The input is divided into groups of one thread each, with ``LOADS`` loads of four elements under way at a time.
+LOADS = 4
+#: Groups of many elements; the fewest elements to have groups, and the most.
+_GROUPS, FEWEST_IN_GROUPS, _MOST_IN_GROUPS = 1 << 17, 1 << 23, (1 << 31) - (1 << 24)
+
+
+@amp.kernel
+def best_of_groups(t_idx, source, best, places, n, steps):
+    """The largest word of each thread's elements, and the first place where it is.
+
+    Of a block of ``steps`` rows, a thread has four elements of each row.
+    """
+    rank = t_idx.local[0]
+    begin = t_idx.tile[0] * (steps * TILE)
+    word = amp.uint32(0)
+    place = 4 * (begin + rank)
+    own = amp.private(4 * LOADS, amp.uint32)
+    for step in range(0, steps, LOADS):
+        for j in amp.static_range(LOADS):
+            quad = begin + (step + j) * TILE + rank
+            if 4 * quad + 4 <= n:
+                own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3] = source.four(quad)
+            else:
+                for k in amp.static_range(4):
+                    own[4 * j + k] = amp.uint32(0) if 4 * quad + k >= n else source.value(min(4 * quad + k, n - 1))
+        for j in amp.static_range(LOADS):
+            for k in amp.static_range(4):
+                if own[4 * j + k] > word:
+                    word = own[4 * j + k]
+                    place = 4 * (begin + (step + j) * TILE + rank) + k
+    best[t_idx.global_] = word
+    places[t_idx.global_] = place
+
+
+class _PlacesOfGroups(lazy.Lazy):
+    """The places of the elements of some groups, which are those of one element of each; some are after the end."""
+
+    __slots__ = ("length", "ones", "steps")
+
+    def __init__(self, ones: Any, steps: int) -> None:
+        super().__init__(ones.extent[0] * steps * 4)
+        self.ones, self.steps, self.length = ones, steps, steps * 4
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The place of element ``i % length`` of a group."""
+        one = self.ones[i // self.length] // 4
+        row = i % self.length // 4
+        return 4 * (one // (TILE * self.steps) * (TILE * self.steps) + row * TILE + one % TILE) + i % 4
+
+
+class _WordsOfGroups(lazy.Lazy):
+    """The words of places; 0 for those after the end."""
+
+    __slots__ = ("last", "places", "words")
+
+    def __init__(self, words: lazy.Lazy, places: lazy.Lazy) -> None:
+        super().__init__(places.extent)
+        self.words, self.places, self.last = words, places, words.extent[0] - 1
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The word of a place."""
+        place = self.places.value(i)
+        return self.words.value(min(place, self.last)) if place <= self.last else amp.uint32(0)
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The words of four places, which are neighbours."""
+        first = self.places.value(4 * k)
+        if first + 3 <= self.last:
+            a, b, c, d = self.words.four(first // 4)
+        else:
+            a, b, c, d = self.value(4 * k), self.value(4 * k + 1), self.value(4 * k + 2), self.value(4 * k + 3)
+        return a, b, c, d
+
+
+def _best_by_groups(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any:
+    """The places of the ``k`` largest words: they are in the groups with the ``k`` largest elements of groups."""
+    n = words.extent[0]
+    steps = max(n // (_GROUPS * 4 * LOADS), 1) * LOADS
+    tiles = -(-n // (TILE * steps * 4))
+    best = amp.array(amp.extent(tiles * TILE), np.uint32, accelerator_view=view)
+    places = amp.array(best.extent, np.int32, accelerator_view=view)
+    amp.parallel_for_each(view, best.extent.tile(TILE), best_of_groups, words, best, places, n, steps)
+    of_groups = _best_of(view, lazy.Elements(best), lazy.Elements(places), k)
+    candidates = _PlacesOfGroups(of_groups, steps)
+    return _best_of(view, _WordsOfGroups(words, candidates), candidates, k)
