@@ -101,6 +101,32 @@ def test_numpy_computes_what_blocks_cannot(direct: None) -> None:
     assert np.allclose(da.linalg.norm(x).compute(), np.linalg.norm(F), rtol=1e-5)
     assert np.array_equal(x.rechunk((13, 4)).compute(), F)
     assert np.array_equal(da.where(x > 0.5, x, 0).compute(), np.where(F > 0.5, F, 0))
+    low, high = (da.percentile(each.ravel(), [5, 95]).compute() for each in (cases.f, x))
+    assert np.array_equal(low, high)
+
+
+def test_assignments_change_one_array(direct: None) -> None:
+    x = vd.to_device(cases.f)
+    y = x.copy()
+    y[2:9, 1] = 7
+    y[y > 6] = -1
+    expected = F.copy()
+    expected[2:9, 1] = -1
+    assert np.array_equal(y.compute(), expected)
+    assert np.array_equal(x.compute(), F)
+    block = vd.to_device(da.from_array(F, chunks=F.shape)).compute()
+    other = block.copy()
+    other[0] = block[1]
+    assert np.array_equal(other[0], F[1]) and np.array_equal(block, F)
+
+
+def test_other_libraries_take_the_elements_of_a_block(direct: None) -> None:
+    block = vd.to_device(da.from_array(F, chunks=F.shape)).compute()
+    assert np.array_equal(np.from_dlpack(block), F)
+    assert block.__dlpack_device__() == block.container.__dlpack_device__()
+    view = amp.array_view(block)
+    assert view.readonly and view.source_accelerator_view is block.container.accelerator_view
+    assert np.array_equal(np.asarray(view), F)
 
 
 # -- serialisation -------------------------------------------------------------------------------------------------

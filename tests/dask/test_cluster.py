@@ -21,7 +21,6 @@ import vkamp as amp
 import vkamp.dask as vd
 from tests.dask import cases, tasks
 from tests.dask.conftest import LIMIT, WORKERS
-from tools import cluster as measuring
 
 HERE = Path(__file__).parent
 
@@ -170,18 +169,6 @@ def test_small_tasks_leave_nothing(client: Any) -> None:
         early = before[worker]
         assert (held["arrays"], held["device_memory"]) <= (early["arrays"], early["device_memory"])
         assert held["kernels"] == early["kernels"]
-
-
-@pytest.mark.parametrize("name", measuring.PROGRAMS)
-def test_programs_that_are_measured_are_right(client: Any, name: str) -> None:
-    """The programs of ``python -m tools.cluster``, small; they check their results themselves."""
-    sizes = measuring.Sizes(
-        plate=128, steps=8, together=4, paths=256, rows=128, inner=64, strips=4, runs=1, timeout=60.0
-    )
-    found = measuring.measured(client, name, sizes)
-    assert found.seconds > 0
-    # Only halos and sums go from worker to worker; the right factor is copied to all of them before.
-    assert found.moved < 1 << 20
 
 
 def test_the_command_dask_worker(client: Any, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def runner(request, driver, monkeypatch):
     monkeypatch.setattr(direct_copies, "_MIN", 1)
     monkeypatch.setattr(lanes, "_MIN", 1)
     monkeypatch.setattr(lanes, "_PIECE", PIECE)
+    monkeypatch.setattr(lanes, "_SMALLEST", PIECE // 4)
     monkeypatch.setattr(copying, "_threads", request.param)
     made = VulkanDevice(device(driver, VulkanEngine()), staged=True)
     if made.direct_copies is None:
@@ -39,7 +40,7 @@ def runner(request, driver, monkeypatch):
     made.close()
 
 
-@pytest.mark.parametrize("size", [1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 4, 4 * N])
+@pytest.mark.parametrize("size", [1, 3, PIECE // 4, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 4, 9 * PIECE + 7, 4 * N])
 def test_every_byte_goes_and_comes(runner, size):
     values = bytes_of(size + 2, size)
     buffer = runner.buffer(np.zeros(N + 1, np.uint32))

@@ -127,8 +127,19 @@ class Block:
         return self if np.dtype(dtype) == self.dtype else np.asarray(self).astype(dtype, **options)
 
     def copy(self, order: str = "C") -> Block:
-        """The block itself: blocks do not change."""
-        return self
+        """A block of the same elements. They share memory, since an assignment gives a block other memory."""
+        return Block(self.container)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        values = np.array(self)
+        values[key] = on_host(value)
+        self.__vkamp_container__ = on_device(values)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.container.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.container.__dlpack_device__()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         options = {name: value for name, value in options.items() if value is not None}

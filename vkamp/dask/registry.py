@@ -7,7 +7,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 from dask.array.chunk_types import register_chunk_type
-from dask.array.dispatch import concatenate_lookup
+from dask.array.dispatch import concatenate_lookup, percentile_lookup, to_numpy_dispatch
 from dask.sizeof import sizeof
 from dask.tokenize import normalize_token
 from distributed.protocol import dask_deserialize, dask_serialize
@@ -35,7 +35,14 @@ def register() -> None:
     normalize_token.register(Block, lambda block: containers.token_of(block.container))
     cloudpickle.CloudPickler.dispatch_table[Block] = _reduce_block
     concatenate_lookup.register(Block, concatenate)
+    percentile_lookup.register(Block, _percentile)
+    to_numpy_dispatch.register(Block, lambda block, **_: np.asarray(block))
     register_chunk_type(Block)
+
+
+def _percentile(block: Block, *arguments: Any) -> Any:
+    """Dask's percentiles of a chunk, which have no form for chunks that are only like numpy's."""
+    return percentile_lookup.dispatch(np.ndarray)(np.asarray(block), *arguments)
 
 
 def _container_of(header: dict[str, Any], frames: list[Any]) -> Any:

@@ -27,6 +27,12 @@ def has_memory(source: Any) -> bool:
     return _is_buffer(source) or any(getattr_static(source, name, None) is not None for name in names)
 
 
+def container_in(source: Any) -> Any:
+    """The container of an object that holds one, as chunks of Dask arrays do, and the object itself otherwise."""
+    holds = getattr_static(source, "__vkamp_container__", None) is not None
+    return source.__vkamp_container__ if holds else source
+
+
 def memory_of(source: Any, *, readonly: bool) -> NDArray[Any]:
     """The elements of an object in its memory; for a readonly view also in a copy if necessary.
 

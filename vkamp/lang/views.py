@@ -30,7 +30,7 @@ from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import ByteSet, Layout
-from vkamp.lang.sources import has_memory, memory_of
+from vkamp.lang.sources import container_in, has_memory, memory_of
 from vkamp.lang.storage import Location, host_location
 from vkamp.tracebacks import entry_point
 
@@ -99,6 +99,8 @@ class array_view(Container):
         if isinstance(source, _extent):
             self._over_own_memory(source, extent if dtype is None else dtype, readonly)
             return
+        if not isinstance(source, (Container, np.ndarray)) and (held := container_in(source)) is not source:
+            source, readonly = held, True  # what a Dask task has computed does not change
         if not isinstance(source, (Container, np.ndarray)) and has_memory(source):
             source = memory_of(source, readonly=readonly)
             # ``readonly=True`` is not required for memory of other libraries.

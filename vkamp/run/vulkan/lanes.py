@@ -1,15 +1,15 @@
-"""Large transfers of memory that is not imported: by several threads, each with a lane of its own.
+"""Large transfers of memory that is not imported: by several threads, through lanes.
 
-A lane is memory that host and device see, and a command buffer. A thread fills the memory of one of its two lanes while
-a copy engine moves that of the other, so that the host's memory bandwidth or the bus is the limit. The copies run on
+A lane is memory that host and device see, and a command buffer. Threads fill the memory of one lane together while a
+copy engine moves that of the others, so that the host's memory bandwidth or the bus is the limit. The copies run on
 queues that do nothing else, beside the kernels.
 """
 
 from __future__ import annotations
 
-import itertools
+import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
 
 
-#: The bytes of a lane. Starting a copy keeps other threads from running Python for as long as the bus moves 2 MiB.
-_PIECE = 8 << 20
+#: The bytes of a lane, and the least that a copy of the device moves unless the transfer ends. Starting a copy takes
+#: several calls of the driver, at each of which the threads take turns in Python: in copies of 2 MiB, the threads of an
+#: H100's host wait for each other most of the time.
+_PIECE, _SMALLEST = 32 << 20, 8 << 20
+#: The parts of a piece that threads copy.
+_PARTS = 8
+#: Lanes of a transfer.
+_LANES = 4
 #: Transfers of fewer bytes go through staging memory.
 _MIN = 32 << 20
-#: Lanes of a thread.
-_EACH = 2
 _Bytes = NDArray[np.uint8]
 
 
@@ -130,6 +134,12 @@ class Lane:
         api.DestroyCommandPool(api.device, self._pool, api.null)
 
 
+#: Copies a part between the host's data and a lane's memory: the lane, the place in it, and the part's two ends.
+_Copy = Callable[[Lane, int, int, int], None]
+#: Has the device copy a piece: the lane, the piece's beginning, and its bytes.
+_Begin = Callable[[Lane, int, int], None]
+
+
 class Lanes:
     """The lanes of one direction, which are created for the first transfer and kept."""
 
@@ -142,57 +152,41 @@ class Lanes:
         """Copies ``data`` to a slot, which nothing else uses; False, and nothing is done, if there is no memory for the
         lanes. The copy has ended when this returns or raises, even after Ctrl-C."""
 
-        def work(lanes: Sequence[Lane], pieces: Iterator[tuple[int, int]]) -> None:
-            for lane, (start, stop) in zip(itertools.cycle(lanes), pieces, strict=False):
-                lane.wait()
-                np.copyto(lane.slot.seen(0, stop - start), data[start:stop])
-                lane.empty(slot, offset + start, stop - start)
+        def copy(lane: Lane, at: int, start: int, stop: int) -> None:
+            np.copyto(lane.slot.seen(at, stop - start), data[start:stop])
 
-        return self._run(data.size, work)
+        def begin(lane: Lane, start: int, nbytes: int) -> None:
+            lane.empty(slot, offset + start, nbytes)
+
+        return self._run(data.size, copy, begin, to_host=False)
 
     def fetch(self, slot: MemorySlot, offset: int, out: _Bytes) -> bool:
         """Copies bytes of a slot, which nothing else writes, to ``out``; otherwise as :meth:`send`."""
 
-        def work(lanes: Sequence[Lane], pieces: Iterator[tuple[int, int]]) -> None:
-            started: deque[tuple[Lane, int, int]] = deque()
+        def copy(lane: Lane, at: int, start: int, stop: int) -> None:
+            np.copyto(out[start:stop], lane.slot.seen(at, stop - start))
 
-            def finish_one() -> None:
-                lane, start, stop = started.popleft()
-                lane.wait()
-                np.copyto(out[start:stop], lane.slot.seen(0, stop - start))
+        def begin(lane: Lane, start: int, nbytes: int) -> None:
+            lane.fill(slot, offset + start, nbytes)
 
-            for lane, (start, stop) in zip(itertools.cycle(lanes), pieces, strict=False):
-                lane.fill(slot, offset + start, stop - start)
-                started.append((lane, start, stop))
-                if len(started) == len(lanes):
-                    finish_one()
-            while started:
-                finish_one()
+        return self._run(out.size, copy, begin, to_host=True)
 
-        return self._run(out.size, work)
-
-    def _run(self, nbytes: int, work: Callable[[Sequence[Lane], Iterator[tuple[int, int]]], None]) -> bool:
-        """Runs ``work`` in several threads, each with lanes of its own and the pieces that it gets to do."""
-        count = max(1, min(copying_threads(), -(-nbytes // _PIECE)))
-        lanes = self._take(count * _EACH)
+    def _run(self, nbytes: int, copy: _Copy, begin: _Begin, *, to_host: bool) -> bool:
+        piece = _piece_of(nbytes)
+        lanes = self._take(min(_LANES, -(-nbytes // piece)))
         if lanes is None:
             return False
+        transfer = _Transfer(lanes, nbytes, piece, copy, begin, to_host=to_host)
         try:
-            pieces = _Pieces(nbytes)
-            shares = iter([lanes[at : at + _EACH] for at in range(0, len(lanes), _EACH)])
-
-            def one() -> None:
-                own = next(shares)
-                try:
-                    work(own, pieces)
-                finally:
-                    pieces.end()  # after an error for the other threads, too
-                    for each in own:
-                        each.wait()
-
-            in_threads(one, count)
+            transfer.begin_first()
+            in_threads(transfer.work, max(1, copying_threads()))
         finally:
-            self._free.extend(lanes)
+            transfer.end()  # after an error for the other threads, too
+            try:
+                for each in lanes:
+                    each.wait()
+            finally:
+                self._free.extend(lanes)
         return True
 
     def _take(self, count: int) -> list[Lane] | None:
@@ -214,20 +208,82 @@ class Lanes:
             each.destroy()
 
 
-class _Pieces(Iterator[tuple[int, int]]):
-    """The pieces of a transfer, their beginnings and ends, for several threads."""
+def _piece_of(nbytes: int) -> int:
+    """The bytes of a piece of a transfer: as many as leave several pieces for each lane."""
+    size = _SMALLEST
+    while size < _PIECE and 2 * _LANES * size < nbytes:
+        size *= 2
+    return min(size, _PIECE)
 
-    def __init__(self, nbytes: int) -> None:
-        self._nbytes = nbytes
-        self._starts = iter(range(0, nbytes, _PIECE))  # whose steps no other thread interrupts
+
+class _Transfer:
+    """The pieces of a transfer. Each one has a lane, which had earlier ones before; threads copy its parts.
+
+    To the device, the host copies a piece before the device does, to the host after that.
+    """
+
+    def __init__(
+        self, lanes: Sequence[Lane], nbytes: int, piece: int, copy: _Copy, begin: _Begin, *, to_host: bool
+    ) -> None:
+        self._lanes, self._nbytes, self._piece = lanes, nbytes, piece
+        self._copy, self._begin, self._to_host = copy, begin, to_host
+        self._count = -(-nbytes // piece)
+        self._parts = iter(range(self._count * _PARTS))  # whose steps no other thread interrupts
+        #: How many parts of each piece the host has not copied.
+        self._left = [_PARTS] * self._count
+        #: Which pieces the device's copy has been started for.
+        self._started = [threading.Event() for _ in range(self._count)]
+        self._lock, self._waiting = threading.Lock(), [threading.Lock() for _ in lanes]
         self._has_ended = False
 
-    def end(self) -> None:
-        """Gives no further pieces."""
-        self._has_ended = True
+    def begin_first(self) -> None:
+        """Starts the device's copies that wait for nothing."""
+        if self._to_host:
+            for number in range(len(self._lanes)):
+                self._start(number)
 
-    def __next__(self) -> tuple[int, int]:
-        if self._has_ended:
-            raise StopIteration
-        start = next(self._starts)
-        return start, min(start + _PIECE, self._nbytes)
+    def work(self) -> None:
+        """Copies parts as long as there are any: what each thread does."""
+        step = -(-self._piece // _PARTS)
+        try:
+            for each in self._parts:
+                number, part = divmod(each, _PARTS)
+                if not self._wait(number):
+                    return
+                first = number * self._piece
+                start = first + part * step
+                stop = min(start + step, first + self._piece, self._nbytes)
+                if start < stop:
+                    self._copy(self._lanes[number % len(self._lanes)], start - first, start, stop)
+                with self._lock:
+                    self._left[number] -= 1
+                    is_complete = not self._left[number]
+                if is_complete:
+                    self._start(number + len(self._lanes) if self._to_host else number)
+        except BaseException:
+            self.end()
+            raise
+
+    def _wait(self, number: int) -> bool:
+        """Waits until the host may copy a piece; False if the transfer has ended."""
+        before = number if self._to_host else number - len(self._lanes)
+        if before >= 0:
+            self._started[before].wait()
+            place = number % len(self._lanes)
+            if not self._has_ended:
+                with self._waiting[place]:
+                    self._lanes[place].wait()
+        return not self._has_ended
+
+    def _start(self, number: int) -> None:
+        """Starts the device's copy of a piece."""
+        if number < self._count and not self._has_ended:
+            first = number * self._piece
+            self._begin(self._lanes[number % len(self._lanes)], first, min(self._piece, self._nbytes - first))
+            self._started[number].set()
+
+    def end(self) -> None:
+        """Ends the work of all threads."""
+        self._has_ended = True
+        for each in self._started:
+            each.set()
