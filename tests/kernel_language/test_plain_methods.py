@@ -89,3 +89,41 @@ def test_a_redefined_method_is_compiled_again(accelerator_view, monkeypatch):
     monkeypatch.setattr(Scaled, "of", lambda self, x: self.by + x)
     amp.parallel_for_each(out.extent, Scaled(3.0).run, out)
     assert np.asarray(out).tolist() == [3, 4, 5]
+
+
+@amp.struct
+class Span:
+    low: amp.int32
+    high: amp.int32
+
+    def __eq__(self, other):
+        return self.high - self.low == other.high - other.low
+
+    def __lt__(self, other):
+        return self.high < other.low
+
+    def __abs__(self):
+        return self.high - self.low
+
+    def __getitem__(self, i):
+        return (self.low, self.high)[i]
+
+
+def compared(a, b):
+    return (a != b) + 2 * (a > b) + 4 * (a < b) + 8 * (a == b) + 16 * abs(a)
+
+
+@amp.kernel
+def compare_spans(i, a, b, out):
+    out[i] = compared(a[i], b[i])
+
+
+def test_operators_that_python_derives(accelerator_view):
+    """``!=`` comes from ``__eq__``, ``>`` from the other's ``__lt__``; on the host a field is numpy's, too."""
+    pairs = [((1, 3), (4, 6)), ((5, 6), (1, 2)), ((1, 9), (2, 3)), ((4, 5), (4, 5)), ((7, 9), (2, 3))]
+    a, b = (np.array([Span(*pair[k]) for pair in pairs], Span) for k in (0, 1))
+    view = amp.array_view(np.zeros(len(pairs), np.int32))
+    amp.parallel_for_each(accelerator_view, view.extent, compare_spans, amp.array_view(a), amp.array_view(b), view)
+    expected = [int(compared(x, y)) for x, y in zip(a, b, strict=True)]
+    assert np.asarray(view).tolist() == expected
+    assert (Span(2, 5)[1], Span(2, 5).high) == (5, 5)

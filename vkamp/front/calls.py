@@ -26,7 +26,7 @@ from vkamp.front.known_operators import combine
 from vkamp.front.matrices import NAMES as MATRIX_FUNCTIONS
 from vkamp.front.matrices import call_matrix
 from vkamp.front.names import marked_name
-from vkamp.front.objects import call_object, construct
+from vkamp.front.objects import call_object, construct, magnitude
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
 from vkamp.front.python_operators import OPERATORS
@@ -411,6 +411,10 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
     values = ctx.operands(*node.args)
     if target not in (min, max):
         _row_arity(ctx, row, node)
+    if target is abs:
+        of_class = magnitude(ctx, (values[0], node.args[0]), node)
+        if of_class is not None:
+            return of_class
     constants = [v for v in values if isinstance(v, Constant)]
     if constants and len(constants) == len(values):
         try:

@@ -20,11 +20,11 @@ from vkamp.front.guards import guard_of
 from vkamp.front.names import assemble, bind_argument, constant_value, member_at, wrap
 from vkamp.front.operators import is_plain
 from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, StructType, TupleType
-from vkamp.front.values import BoundFunction, Element, Functor, TupleValue, Value
+from vkamp.front.values import BoundFunction, Constant, Element, Functor, Number, TupleValue, Value
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Array, Struct, from_dtype, scalar_fields
+from vkamp.ir.types import BOOL, Array, Struct, from_dtype, scalar_fields
 from vkamp.lang.kernel import DeviceFunction
-from vkamp.lang.structs import StructField, struct_fields
+from vkamp.lang.structs import HOST_COMPARISONS, StructField, struct_fields
 
 _MISSING = object()
 
@@ -123,6 +123,8 @@ def _is_method(found: object) -> TypeGuard[DeviceFunction[..., Any] | FunctionTy
     that ``dataclass`` makes have none)."""
     if isinstance(found, DeviceFunction):
         return True
+    if any(found is each for each in HOST_COMPARISONS):
+        return False
     return isinstance(found, FunctionType) and is_plain(found) and not found.__code__.co_filename.startswith("<string")
 
 
@@ -167,13 +169,32 @@ def operator(ctx: Context, op: ast.operator, left: _Operand, right: _Operand, no
     return found if found is not None else _operate(ctx, f"__r{name}__", right, left, node)
 
 
-def comparison(ctx: Context, op: ast.cmpop, left: _Operand, right: _Operand, node: ast.AST) -> Value | None:
+def comparison(ctx: Context, op: ast.cmpop, left: _Operand, right: _Operand, node: ast.expr) -> Value | None:
     """A comparison such as ``left < right``, by a struct's class."""
     names = _COMPARISONS.get(type(op))
     if names is None:
         return None
-    found = _operate(ctx, f"__{names[0]}__", left, right, node)
-    return found if found is not None else _operate(ctx, f"__{names[1]}__", right, left, node)
+    for method, owner, other in ((names[0], left, right), (names[1], right, left)):
+        found = _operate(ctx, f"__{method}__", owner, other, node)
+        if found is None and method == "ne":
+            # As in Python, `!=` is what `==` is not.
+            equal = _operate(ctx, "__eq__", owner, other, node)
+            found = None if equal is None else _opposite(ctx, equal, node)
+        if found is not None:
+            return found
+    return None
+
+
+def _opposite(ctx: Context, value: Value, node: ast.expr) -> Value:
+    test = convert.condition(ctx, value, node)
+    if isinstance(test, ir.Const):
+        return Constant(not test.value)
+    return Number(ir.Unary(ctx.span(node), BOOL, "not", test))
+
+
+def magnitude(ctx: Context, operand: _Operand, node: ast.Call) -> Value | None:
+    """``abs(value)`` by a struct's class."""
+    return _operate(ctx, "__abs__", operand, None, node)
 
 
 def unary(ctx: Context, op: ast.unaryop, operand: _Operand, node: ast.AST) -> Value | None:

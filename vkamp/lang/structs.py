@@ -81,7 +81,8 @@ def struct(cls: _C) -> _C:
     for name, method in (("__repr__", _text), ("__str__", _text), ("__reduce__", _reduce)):
         if name not in vars(cls):
             setattr(cls, name, method)
-    value = type(cls.__name__, (cls, np.void), {"__module__": cls.__module__, "__qualname__": cls.__qualname__})
+    names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    value = type(cls.__name__, (cls, np.void), {**names, **_comparisons(cls)})
     cls.dtype = np.dtype((value, plain))  # type: ignore[attr-defined]
     return cls
 
@@ -113,13 +114,15 @@ def _property(field: StructField) -> property:
     name = field.name
     vector = vector_class(field.dtype)
 
+    # By numpy's own subscripts: the class may define others.
     def get(self: Any) -> Any:
+        found = np.void.__getitem__(self, name)
         if vector is None:
-            return self[name]
-        return vector._of(np.array(components(np.asarray(self[name]))), lambda k, v: self[name].__setitem__(k, v))
+            return found
+        return vector._of(np.array(components(np.asarray(found))), lambda k, v: found.__setitem__(k, v))
 
     def store(self: Any, value: Any) -> None:
-        self[name] = _converted(value, field.dtype)
+        np.void.__setitem__(self, name, _converted(value, field.dtype))
 
     return property(get, store)
 
@@ -156,6 +159,31 @@ def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
 def _nothing(self: Any, *args: Any, **kwargs: Any) -> None:
     """Does nothing: the values are already stored."""
     del self, args, kwargs
+
+
+def _comparisons(cls: type) -> dict[str, Callable[[Any, Any], Any]]:
+    """The comparisons that a class leaves to Python, where numpy's records have others."""
+    found: dict[str, Callable[[Any, Any], Any]] = {}
+    if "__eq__" in vars(cls):
+        found["__ne__"] = _differs
+    for name, opposite in (("lt", "gt"), ("gt", "lt"), ("le", "ge"), ("ge", "le")):
+        if f"__{opposite}__" in vars(cls):
+            found[f"__{name}__"] = _left_to_the_other
+    return {name: method for name, method in found.items() if name not in vars(cls)}
+
+
+def _differs(self: Any, other: Any) -> Any:
+    found = self.__eq__(other)
+    return found if found is NotImplemented else not found
+
+
+def _left_to_the_other(self: Any, other: Any) -> Any:
+    del self, other
+    return NotImplemented
+
+
+#: What values on the host need and kernels do not.
+HOST_COMPARISONS = (_differs, _left_to_the_other)
 
 
 def _text(self: Any) -> str:
