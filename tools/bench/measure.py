@@ -96,6 +96,7 @@ def warmly(
     device busy until its clocks are up, which works that wait for each launch never do.
     """
     found: list[list[float]] = [[] for _ in works]
+    rounds = min(rounds, runs)
     for number in range(rounds):
         for work, values in zip(works, found, strict=True):
             count = runs // rounds + (number < runs % rounds)
