@@ -175,7 +175,7 @@ def test_ctrl_c_leaves_no_copy_under_way(runner, monkeypatch):
     monkeypatch.undo()
     found = runner.queue.device.direct_copies._lanes_up
     assert len(found._free) == len(found._all)
-    assert not any(lane._results for lane in found._all)
+    assert not any(lane._commands._results for lane in found._all)
     buffer.upload(0, values)
     np.testing.assert_array_equal(buffer.download(0, 4 * N), values)
 

@@ -274,6 +274,23 @@ class Api:
         function = getattr(self, f"Create{kind.removeprefix('Vk')}")
         return self.handle(kind, function, create_info, self.null)
 
+    def command_pool(self, family: int) -> Any:
+        """A pool of command buffers for the queues of a family."""
+        create = self.struct("VkCommandPoolCreateInfo")
+        create.flags = self.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
+        create.queueFamilyIndex = family
+        return self.create("VkCommandPool", create)
+
+    def command_buffer(self, pool: Any) -> Any:
+        """An array of one new command buffer."""
+        allocate = self.struct("VkCommandBufferAllocateInfo")
+        allocate.commandPool = pool
+        allocate.level = self.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY
+        allocate.commandBufferCount = 1
+        commands = self.ffi.new("VkCommandBuffer[]", 1)
+        self.check("vkAllocateCommandBuffers", self.AllocateCommandBuffers(self.device, allocate, commands))
+        return commands
+
     def close(self) -> None:
         """Destroys device and instance."""
         if self.device is not None:

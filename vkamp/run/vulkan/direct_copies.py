@@ -22,6 +22,7 @@ from vkamp.lang.region import ByteSet
 from vkamp.run.plan import access_of
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
+from vkamp.run.vulkan.copy_commands import CopyCommands
 from vkamp.run.vulkan.lanes import Lanes, is_large
 from vkamp.run.vulkan.memory import MemorySlot
 
@@ -61,75 +62,28 @@ class CopyQueue:
     """A Vulkan queue for copies, one at a time, that the host waits for."""
 
     def __init__(self, device: VulkanDevice, queue: Any) -> None:
-        api = self._api = device.api
-        self._device = device
+        self._api = device.api
         self._lock = threading.Lock()
-        self._queue = queue
-        create = api.struct("VkCommandPoolCreateInfo")
-        create.flags = api.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
-        create.queueFamilyIndex = api.copy_family
-        self._pool = api.create("VkCommandPool", create)
-        allocate = api.struct("VkCommandBufferAllocateInfo")
-        allocate.commandPool = self._pool
-        allocate.level = api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY
-        allocate.commandBufferCount = 1
-        self._commands = api.ffi.new("VkCommandBuffer[]", 1)
-        api.check("vkAllocateCommandBuffers", api.AllocateCommandBuffers(api.device, allocate, self._commands))
-        self._fences = api.ffi.new("VkFence[]", [api.create("VkFence", api.struct("VkFenceCreateInfo"))])
-        self._begin = api.struct("VkCommandBufferBeginInfo")
-        self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
-        self._submit = api.struct("VkSubmitInfo")
-        self._submit.commandBufferCount = 1
-        self._submit.pCommandBuffers = self._commands
-        self._to_host = api.struct("VkMemoryBarrier")
-        self._to_host.srcAccessMask = api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
-        self._to_host.dstAccessMask = api.vk.VK_ACCESS_HOST_READ_BIT
+        self._commands = CopyCommands(device, queue)
 
     def copy(self, source: MemorySlot, target: MemorySlot, regions: NDArray[np.uint64]) -> None:
         """Copies ``regions`` (rows of the positions in source and target, and the size) and waits for the end.
 
         Nothing else may use the memory. The copy has ended when this returns or raises, even after Ctrl-C.
         """
-        api = self._api
         rows = regions + np.array([source.offset, target.offset, 0], np.uint64)
         with self._lock:
-            commands = self._commands[0]
-            api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(commands, self._begin))
-            pointer = api.ffi.from_buffer("VkBufferCopy[]", rows)
-            api.CmdCopyBuffer(commands, source.block.buffer, target.block.buffer, len(rows), pointer)
-            stages = api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT, api.vk.VK_PIPELINE_STAGE_HOST_BIT
-            api.CmdPipelineBarrier(commands, *stages, 0, 1, self._to_host, 0, api.null, 0, api.null)
-            api.check("vkEndCommandBuffer", api.EndCommandBuffer(commands))
-            results: list[int] = []
+            commands = self._commands.begin()
+            pointer = self._api.ffi.from_buffer("VkBufferCopy[]", rows)
+            self._api.CmdCopyBuffer(commands, source.block.buffer, target.block.buffer, len(rows), pointer)
             try:
-                with self._device.lock:
-                    self._device.check()
-                    # A KeyboardInterrupt cannot come between the call and the record of it.
-                    submit = map(api.QueueSubmit, (self._queue,), (1,), (self._submit,), (self._fences[0],))
-                    results.extend(submit)
+                self._commands.submit()
             finally:
-                if results and results[0] >= 0:
-                    self._finish()
-            api.check("vkQueueSubmit", results[0])
-
-    def _finish(self) -> None:
-        """Waits for the copy, even after Ctrl-C."""
-        api, interrupt = self._api, None
-        while True:
-            try:
-                if api.check("vkWaitForFences", api.WaitForFences(api.device, 1, self._fences, 1, 50_000_000)) == 0:
-                    break
-            except KeyboardInterrupt as raised:
-                interrupt = raised
-        api.check("vkResetFences", api.ResetFences(api.device, 1, self._fences))
-        if interrupt is not None:
-            raise interrupt
+                self._commands.wait()
 
     def destroy(self) -> None:
         """Destroys its objects; all copies have ended."""
-        api = self._api
-        api.DestroyFence(api.device, self._fences[0], api.null)
-        api.DestroyCommandPool(api.device, self._pool, api.null)
+        self._commands.destroy()
 
 
 class _Transferred:

@@ -58,10 +58,7 @@ class Frames:
     def __init__(self, api: Api, queue: Any) -> None:
         self._api = api
         self.queue = queue
-        create = api.struct("VkCommandPoolCreateInfo")
-        create.flags = api.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
-        create.queueFamilyIndex = api.family
-        self._pool = api.create("VkCommandPool", create)
+        self._pool = api.command_pool(api.family)
         self._made: list[CommandFrame] = []
         self._spare: list[CommandFrame] = []
         self._begin = api.struct("VkCommandBufferBeginInfo")
@@ -92,7 +89,7 @@ class Frames:
         api = self._api
         if self._barrier is None:
             self._barrier = self._make_barrier()
-        handle = self._spare_commands.popleft() if self._spare_commands else self._allocate()[0]
+        handle = self._spare_commands.popleft() if self._spare_commands else self._api.command_buffer(self._pool)[0]
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(handle, self._begin_again))
         return Commands(handle, self._submit_info([handle]), self._submit_info([self._barrier, handle]))
 
@@ -105,7 +102,7 @@ class Frames:
     def _make_barrier(self) -> Any:
         """A command buffer with a barrier between everything before and everything after it."""
         api, vk = self._api, self._api.vk
-        handle = self._allocate()[0]
+        handle = self._api.command_buffer(self._pool)[0]
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(handle, self._begin_again))
         barrier = api.struct("VkMemoryBarrier")
         barrier.srcAccessMask = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
@@ -142,17 +139,6 @@ class Frames:
         """Returns a frame that is done, or was never submitted."""
         self._spare.append(frame)
 
-    def _allocate(self) -> Any:
-        """An array of one new command buffer."""
-        api = self._api
-        allocate = api.struct("VkCommandBufferAllocateInfo")
-        allocate.commandPool = self._pool
-        allocate.level = api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY
-        allocate.commandBufferCount = 1
-        commands = api.ffi.new("VkCommandBuffer[]", 1)
-        api.check("vkAllocateCommandBuffers", api.AllocateCommandBuffers(api.device, allocate, commands))
-        return commands
-
     def _submit_info(self, handles: list[Any]) -> Any:
         """The arguments of vkQueueSubmit, and what they point to."""
         info = self._api.struct("VkSubmitInfo")
@@ -163,7 +149,7 @@ class Frames:
 
     def _make(self) -> CommandFrame:
         api = self._api
-        handle = self._allocate()[0]
+        handle = self._api.command_buffer(self._pool)[0]
         fence = api.create("VkFence", api.struct("VkFenceCreateInfo"))
         frame = CommandFrame(handle, api.ffi.new("VkFence[]", [fence]), self._submit_info([handle]))
         self._made.append(frame)

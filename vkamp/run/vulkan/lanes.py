@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vkamp.errors import OutOfMemoryError
 from vkamp.lang.copying import copying_threads, in_threads
 from vkamp.run.engine import Statistics
+from vkamp.run.vulkan.copy_commands import CopyCommands
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 
 if TYPE_CHECKING:
@@ -58,33 +59,13 @@ class Lane:
 
     def __init__(self, device: VulkanDevice, queue: Any, slot: MemorySlot) -> None:
         api = self._api = device.api
-        self._device, self._queue, self.slot = device, queue, slot
-        create = api.struct("VkCommandPoolCreateInfo")
-        create.flags = api.vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT
-        create.queueFamilyIndex = api.copy_family
-        self._pool = api.create("VkCommandPool", create)
-        allocate = api.struct("VkCommandBufferAllocateInfo")
-        allocate.commandPool = self._pool
-        allocate.level = api.vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY
-        allocate.commandBufferCount = 1
-        self._commands = api.ffi.new("VkCommandBuffer[]", 1)
-        api.check("vkAllocateCommandBuffers", api.AllocateCommandBuffers(api.device, allocate, self._commands))
-        self._fences = api.ffi.new("VkFence[]", [api.create("VkFence", api.struct("VkFenceCreateInfo"))])
-        self._begin = api.struct("VkCommandBufferBeginInfo")
-        self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
-        self._submit = api.struct("VkSubmitInfo")
-        self._submit.commandBufferCount = 1
-        self._submit.pCommandBuffers = self._commands
+        self.slot = slot
+        self._commands = CopyCommands(device, queue)
         self._region = api.ffi.new("VkBufferCopy*")
         # Waits order all work before a copy already, but validation layers lose track of waits in several threads.
         self._before = api.struct("VkMemoryBarrier")
         self._before.srcAccessMask = api.vk.VK_ACCESS_MEMORY_WRITE_BIT
         self._before.dstAccessMask = api.vk.VK_ACCESS_TRANSFER_READ_BIT | api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
-        self._to_host = api.struct("VkMemoryBarrier")
-        self._to_host.srcAccessMask = api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
-        self._to_host.dstAccessMask = api.vk.VK_ACCESS_HOST_READ_BIT
-        #: What vkQueueSubmit returned; empty if no copy is under way.
-        self._results: list[int] = []
 
     def fill(self, slot: MemorySlot, offset: int, nbytes: int) -> None:
         """Starts a copy of a slot's bytes to this lane's memory."""
@@ -95,43 +76,21 @@ class Lane:
         self._start(_place(self.slot, 0), _place(slot, offset), nbytes)
 
     def _start(self, source: _Place, target: _Place, nbytes: int) -> None:
-        api, commands, region = self._api, self._commands[0], self._region
+        api, region = self._api, self._region
         region.srcOffset, region.dstOffset, region.size = source.offset, target.offset, nbytes
-        api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(commands, self._begin))
-        copies, host = api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT, api.vk.VK_PIPELINE_STAGE_HOST_BIT
-        every = api.vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT
-        api.CmdPipelineBarrier(commands, every, copies, 0, 1, self._before, 0, api.null, 0, api.null)
+        commands = self._commands.begin()
+        stages = api.vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+        api.CmdPipelineBarrier(commands, *stages, 0, 1, self._before, 0, api.null, 0, api.null)
         api.CmdCopyBuffer(commands, source.buffer, target.buffer, 1, region)
-        api.CmdPipelineBarrier(commands, copies, host, 0, 1, self._to_host, 0, api.null, 0, api.null)
-        api.check("vkEndCommandBuffer", api.EndCommandBuffer(commands))
-        with self._device.lock:
-            self._device.check()
-            # A KeyboardInterrupt cannot come between the call and the record of it.
-            submit = map(api.QueueSubmit, (self._queue,), (1,), (self._submit,), (self._fences[0],))
-            self._results.extend(submit)
-        result = self._results[0]
-        if result < 0:
-            self._results.clear()
-        api.check("vkQueueSubmit", result)
+        self._commands.submit()
 
     def wait(self) -> None:
         """Waits for the copy that was started, if any, even after Ctrl-C."""
-        api, interrupt = self._api, None
-        while self._results:
-            try:
-                if api.check("vkWaitForFences", api.WaitForFences(api.device, 1, self._fences, 1, 50_000_000)) == 0:
-                    api.check("vkResetFences", api.ResetFences(api.device, 1, self._fences))
-                    self._results.clear()
-            except KeyboardInterrupt as raised:
-                interrupt = raised
-        if interrupt is not None:
-            raise interrupt
+        self._commands.wait()
 
     def destroy(self) -> None:
-        """Destroys its objects; no copy is under way."""
-        api = self._api
-        api.DestroyFence(api.device, self._fences[0], api.null)
-        api.DestroyCommandPool(api.device, self._pool, api.null)
+        """Destroys its objects; no copy is in flight."""
+        self._commands.destroy()
 
 
 #: Copies a part between the host's data and a lane's memory: the lane, the place in it, and the part's two ends.
