@@ -82,7 +82,7 @@ def test_counted_inputs_of_nothing_and_of_too_much(accelerator_view, raw):
 
 def test_functions_that_take_no_counted(accelerator_view, raw):
     c = alg.select(amp.array(raw, accelerator_view=accelerator_view), lambda x: x > 0)
-    with pytest.raises(TypeError, match=r"topk does not take a counted: its \.trim\(\) waits"):
+    with pytest.raises(TypeError, match=r"topk does not take a counted: pass its \.trim\(\), which waits"):
         alg.topk(c, 3)
     with pytest.raises(TypeError, match=r"sort with less= or key="):
         alg.sort(c, less=lambda x, y: x > y)
@@ -145,11 +145,15 @@ def test_empty_inputs(dtype):
 
 
 E, FULL = np.empty(0, np.int32), np.array([1, 2, 2], np.int32)
+ROWLESS = np.empty((0, 2), np.int32)
 #: Calls with nothing in an input, each with what it gives.
 EMPTY = {
+    "argmax of columns": (lambda: alg.argmax(ROWLESS, axis=1), E),
     "bincount": (lambda: alg.bincount(E, minlength=2), [0, 0]),
+    "bincount with out": (lambda: alg.bincount(E, minlength=3, out=FULL.copy()), [0, 0, 0]),
     "concat": (lambda: alg.concat(E, FULL, E), FULL),
     "concat of none": (lambda: alg.concat(E, E), E),
+    "count_if of columns": (lambda: alg.count_if(ROWLESS, lambda x: x > 0, axis=0), [0, 0]),
     "cummax": (lambda: alg.cummax(E), E),
     "cumulative_prod": (lambda: alg.cumulative_prod(E, include_initial=True), [1]),
     "cumulative_sum": (lambda: alg.cumulative_sum(np.empty((0, 2), np.int32), axis=0, include_initial=True), [[0, 0]]),
@@ -165,6 +169,7 @@ EMPTY = {
     "intersect1d": (lambda: alg.intersect1d(FULL, E), E),
     "is_partitioned": (lambda: alg.is_partitioned(E, lambda x: x > 0), True),
     "isin": (lambda: alg.isin(FULL, E), [0, 0, 0]),
+    "isin with out": (lambda: alg.isin(FULL, E, out=np.ones(3, np.uint8)), [0, 0, 0]),
     "lexicographical_compare": (
         lambda: [bool(alg.lexicographical_compare(*each)) for each in ((E, FULL), (FULL, E), (E, E))],
         [True, False, False],
@@ -175,6 +180,7 @@ EMPTY = {
     "partition3": (lambda: alg.partition3(E, lambda x: x > 0, lambda x: x < 0)[1:], [0, 0]),
     "partition_point": (lambda: alg.partition_point(E, lambda x: x > 0), 0),
     "permute_dims": (lambda: alg.permute_dims(np.empty((0, 2), np.int32), (1, 0)), np.empty((2, 0))),
+    "reduce of columns": (lambda: alg.reduce(ROWLESS, alg.functional.plus, 5, axis=0, keepdims=True), [[5, 5]]),
     "reduce_by_key": (lambda: alg.reduce_by_key(E, E)[1], E),
     "repeat": (lambda: alg.repeat(E, 3), E),
     "rotate": (lambda: alg.rotate(E, 0), E),
@@ -183,6 +189,7 @@ EMPTY = {
     "scatter": (lambda: alg.scatter(FULL.copy(), E, E), FULL),
     "search": (lambda: [int(alg.search(FULL, E)), int(alg.search(E, FULL))], [0, -1]),
     "search_n": (lambda: [int(alg.search_n(E, 0, 1)), int(alg.search_n(E, 1, 1))], [0, -1]),
+    "searchsorted with out": (lambda: alg.searchsorted(E, FULL, out=FULL.copy()), [0, 0, 0]),
     "segmented_reduce": (lambda: alg.segmented_reduce(E, np.zeros(3, np.int32), init=5), [5, 5]),
     "segmented_scan": (lambda: alg.segmented_scan(E, np.zeros(3, np.int32)), E),
     "segmented_sort": (lambda: alg.segmented_sort(E, np.zeros(1, np.int32)), E),
@@ -194,7 +201,14 @@ EMPTY = {
     "take": (lambda: alg.take(FULL, np.empty((0, 2), np.int32)), np.empty((0, 2))),
     "tile_repeat": (lambda: alg.tile_repeat(E, 3), E),
     "union1d": (lambda: alg.union1d(E, FULL), [1, 2]),
+    "transform_reduce": (lambda: alg.transform_reduce(lambda x: x * 0.5, alg.functional.plus, E), np.float32(0)),
+    "unique": (lambda: [np.asarray(each) for each in alg.unique(E, return_index=True, return_counts=True)], [E, E, E]),
     "unique_by_key": (lambda: alg.unique_by_key(E, E)[0], E),
+    "unique_consecutive": (
+        lambda: [np.asarray(each) for each in alg.unique_consecutive(E, return_inverse=True)],
+        [E, E],
+    ),
+    "var of columns": (lambda: alg.var(ROWLESS, axis=0), np.full(2, np.nan, np.float32)),
     "where": (lambda: alg.where(E, E, E), E),
 }
 EMPTY_ERRORS = {
@@ -206,6 +220,7 @@ EMPTY_ERRORS = {
     "logsumexp": (lambda: alg.logsumexp(E), ValueError),
     "reduce_by_key": (lambda: alg.reduce_by_key(E, FULL), amp.AmpError),
     "scatter": (lambda: alg.scatter(FULL.copy(), E, FULL), amp.AmpError),
+    "sort": (lambda: alg.sort(E, out=FULL.copy()), amp.AmpError),
     "take": (lambda: alg.take(E, FULL), IndexError),
 }
 
@@ -214,7 +229,9 @@ EMPTY_ERRORS = {
 @pytest.mark.parametrize("name", EMPTY)
 def test_empty(accelerator_view, name):
     call, expected = EMPTY[name]
-    same(np.asarray(call()), expected)
+    found = np.asarray(call())
+    same(found, expected)
+    assert found.dtype == np.float32 or found.dtype.kind != "f" or name == "histogram edges"
 
 
 @pytest.mark.accelerators("reference")
@@ -231,6 +248,8 @@ def test_empty_selections(accelerator_view):
     assert (len(found), int(found.count), np.asarray(found).dtype) == (0, 0, np.int32)
     values, lengths = alg.run_length_encode(e, accelerator_view=accelerator_view)
     assert len(values) == len(lengths) == 0
+    room = amp.array(amp.extent(3), np.int32, accelerator_view=accelerator_view)
+    assert alg.run_length_encode(e, out=room)[0].values is room
 
 
 def test_out_that_overlaps_an_input(accelerator_view, raw):

@@ -21,7 +21,7 @@ def test_results_that_nobody_needs(accelerator_view):
     a = amp.array(RAW, accelerator_view=accelerator_view)
     chosen = alg.select(a, lambda x: x > 1, out=lazy.discard)
     assert int(chosen.count) == 5
-    with pytest.raises(amp.AmpError, match="5 elements were found, and out has room for 1"):
+    with pytest.raises(amp.AmpError, match="5 elements were found, but out has room for 1"):
         chosen.trim()
     keys, firsts = alg.unique_by_key(a, lazy.arange(7), out=(lazy.discard, None))
     assert int(keys.count) == 4
@@ -43,6 +43,60 @@ def test_targets_of_several_results(accelerator_view):
     np.testing.assert_array_equal(np.asarray(sums), [6, 1, 12, 1])
     with pytest.raises(TypeError, match="out must be a tuple of 2 targets"):
         alg.unique_by_key(a, a, out=room[0])
+
+
+#: Calls with an input of ints and a target.
+WITH_TARGETS = {
+    "copy": lambda a, out: alg.copy(a, out=out),
+    "cumulative_sum": lambda a, out: alg.cumulative_sum(a, out=out),
+    "flip": lambda a, out: alg.flip(a, out=out),
+    "scan": lambda a, out: alg.scan(a, out=out),
+    "select": lambda a, out: alg.select(a, lambda x: x > 1, out=out),
+    "sort": lambda a, out: alg.sort(a, out=out),
+    "sort by less": lambda a, out: alg.sort(a, less=lambda x, y: x > y, out=out),
+    "transform": lambda a, out: alg.transform(lambda x: x, a, out=out),
+    "unique": lambda a, out: alg.unique(a, out=out),
+}
+
+
+@pytest.mark.parametrize("name", WITH_TARGETS)
+def test_targets_of_other_types(accelerator_view, name):
+    """They get the numbers, or a TypeError says that they cannot."""
+    call = WITH_TARGETS[name]
+    a = amp.array(RAW, accelerator_view=accelerator_view)
+    expected = np.asarray(call(a, None))
+    for dtype in (np.float32, np.uint8):
+        out = amp.array(amp.extent(RAW.size), dtype, accelerator_view=accelerator_view)
+        if (name, dtype) == ("scan", np.float32):
+            with pytest.raises(TypeError, match="out has float32 elements, but the result has int32"):
+                call(a, out)
+            continue
+        found = np.asarray(call(a, out))
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected)
+    floats = amp.array(RAW.astype(np.float32), accelerator_view=accelerator_view)
+    with pytest.raises(TypeError, match="out has int32 elements, but the result has float32"):
+        call(floats, amp.array(amp.extent(RAW.size), np.int32, accelerator_view=accelerator_view))
+    with pytest.raises(TypeError, match="readonly=True\\), which cannot be written"):
+        call(a, amp.array_view(amp.array(a), readonly=True))
+
+
+@pytest.mark.sample("llvmpipe", "reference")
+def test_sums_in_the_type_of_their_target(accelerator_view):
+    a = amp.array(RAW, accelerator_view=accelerator_view)
+    assert alg.cumulative_sum(a, out=a) is a
+    np.testing.assert_array_equal(np.asarray(a), RAW.cumsum())
+    with pytest.raises(TypeError, match="out has float32 elements, but the result has int32"):
+        alg.cumulative_sum(a, dtype=np.int32, out=np.zeros(RAW.size, np.float32))
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_64_bits_are_not_moved_as_bits_of_another_type():
+    view = amp.accelerator("llvmpipe", engine="vulkan").default_view
+    wide = amp.array(RAW.astype(np.int64), accelerator_view=view)
+    out = amp.array(amp.extent(RAW.size), np.float64, accelerator_view=view)
+    for call in (lambda: alg.flip(wide, out=out), lambda: alg.sort(wide, out=out), lambda: alg.copy(wide, out=out)):
+        np.testing.assert_array_equal(np.sort(np.asarray(call())), np.sort(RAW))
 
 
 @pytest.mark.accelerators("llvmpipe")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 
 import numpy as np
 import pytest
@@ -178,3 +179,53 @@ def test_long_lines_that_do_not_commute(accelerator_view):
         assert found[line].item() == alg.reduce(raw[line], composed, accelerator_view=accelerator_view).item()
     with pytest.raises(ValueError, match="axis 2 is not one of"):
         alg.sum(raw, axis=2)
+
+
+@pytest.mark.sample("swiftshader", "reference")
+def test_all_dimensions_are_kept(accelerator_view):
+    """``keepdims`` without an axis, as numpy's."""
+    raw = np.arange(12, dtype=np.int32).reshape(3, 4)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    for function, of_numpy in (
+        (alg.sum, np.sum), (alg.max, np.max), (alg.mean, np.mean), (alg.var, np.var), (alg.any, np.any),
+        (alg.argmax, np.argmax), (lambda a, **k: alg.minmax(a, **k)[0], np.min),
+        (lambda a, **k: alg.count_if(a, lambda x: x > 3, **k), lambda a, **k: np.sum(a > 3, **k)),
+    ):  # fmt: skip
+        found = np.asarray(function(a, keepdims=True))
+        np.testing.assert_allclose(found, of_numpy(raw, keepdims=True), rtol=1e-6)
+        assert found.shape == (1, 1)
+
+
+@pytest.mark.sample("swiftshader", "reference")
+def test_arguments_that_do_not_fit(accelerator_view):
+    raw = np.arange(12, dtype=np.int32).reshape(3, 4)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    for axis in ((0, 1), 1.0, "x", True):
+        with pytest.raises(TypeError, match="axis is an integer, not"):
+            alg.sum(a, axis=axis)
+    for call in (alg.reduce, alg.scan):
+        with pytest.raises(TypeError, match=r"2\.5 is not an element of type int32"):
+            call(a, init=2.5)
+        with pytest.raises(TypeError, match="'x' is not an element of type int32"):
+            call(a, init="x")
+        with pytest.raises(OverflowError, match="out of the range of int32"):
+            call(a, init=1 << 40)
+    with pytest.raises(TypeError, match=r"2\.5 is not an element"):
+        alg.replace(a, 2.5, 1)
+    with pytest.raises(TypeError, match="elements are not computed in uint8: give one of float16"):
+        alg.sum(a, dtype=np.uint8)
+    # As many degrees of freedom as elements, and more.
+    assert np.isinf([float(alg.var(a, ddof=12)), float(alg.var(a, ddof=20))]).all()
+
+
+@pytest.mark.sample("llvmpipe", "reference")
+def test_operators_of_python_and_numpy(accelerator_view):
+    """They are known as those of ``functional``: they have an identity."""
+    raw = np.array([3, 1, 2], np.int32)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(np.asarray(alg.scan(a, operator.add, inclusive=False)), [0, 3, 4])
+    np.testing.assert_array_equal(np.asarray(alg.scan(a, op=np.multiply, inclusive=False)), [1, 3, 3])
+    found = alg.select(a, lambda x: x > 1)
+    assert int(alg.reduce(found, np.maximum)) == 3
+    with pytest.raises(TypeError, match="an operator other than those of functional does not take a counted"):
+        alg.reduce(found, lambda x, y: x + y)

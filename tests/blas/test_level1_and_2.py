@@ -172,6 +172,9 @@ def test_errors():
         blas.dot(a, x)
     with pytest.raises(TypeError, match="different types"):
         blas.dot(x, x.astype(np.int32))
+    z = x.astype(np.complex64)
+    with pytest.raises(TypeError, match="alpha is a real number, not 2j"):
+        blas.her(2j, z, np.outer(z, z))
     with pytest.raises(TypeError, match="nrm2 takes floats"):
         blas.nrm2(x.astype(np.int32))
     with pytest.raises(amp.AmpError, match="must be square"):

@@ -81,7 +81,7 @@ def test_wrong_targets(accelerator_view):
     a = amp.array(x, **where)
     with pytest.raises(amp.AmpError, match="out has extent"):
         fft.fft(a, out=amp.array(amp.extent(4, 9), np.complex64, **where))
-    with pytest.raises(TypeError, match="out has elements of float32"):
+    with pytest.raises(TypeError, match="out has float32 elements, but the result has complex64"):
         fft.fft(a, out=amp.array(amp.extent(4, 8), np.float32, **where))
     with pytest.raises(amp.AmpError, match="overlaps"):
         fft.fft(amp.array_view(a)[:, :4], 5, out=amp.array_view(a)[:, 3:])
@@ -93,6 +93,8 @@ def test_errors(accelerator_view):
     x = numbers(4, 8)
     with pytest.raises(ValueError, match="Invalid number of FFT data points"):
         fft.fft(x, 0)
+    with pytest.raises(TypeError, match="integer"):
+        fft.fft(x, 2.5)
     with pytest.raises(ValueError, match="Invalid number of FFT data points"):
         fft.irfft(x[:, :1])
     with pytest.raises(ValueError, match="Invalid norm value ortogonal"):

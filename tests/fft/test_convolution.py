@@ -102,6 +102,8 @@ def test_errors(accelerator_view):
         fft.convolve(a, b, "valid")
     with pytest.raises(ValueError, match="mode must be 'full', 'same' or 'valid', not 'all'"):
         fft.convolve(a, b, "all")
+    with pytest.raises(ValueError, match="needs one element or more"):
+        fft.convolve(np.ones(3, np.float32), np.ones(0, np.float32))
     with pytest.raises(TypeError, match="different ranks"):
         fft.convolve(a, b[0])
     with pytest.raises(TypeError, match="different precision"):

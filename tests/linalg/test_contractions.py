@@ -52,6 +52,8 @@ def test_subscripts_that_do_not_fit(subscripts, shapes):
 
 
 def test_extents_that_differ():
+    with pytest.raises(TypeError, match="einsum takes subscripts in a string"):
+        linalg.einsum(np.ones((2, 3), np.float32), [0, 1])
     with pytest.raises(amp.AmpError, match="'j' has 3 elements in one place, 4 in another"):
         linalg.einsum("ij,jk", np.ones((2, 3), np.float32), np.ones((4, 5), np.float32))
     with pytest.raises(amp.AmpError, match="axis 1 of a has 3 elements, axis 0 of b 4"):

@@ -166,7 +166,7 @@ def test_sizes_and_outs(accelerator_view):
     np.testing.assert_array_equal(np.asarray(on_device).ravel(), whole)
     assert g.random(0).shape == (0,)
     assert g.normal(size=(3, 0)).shape == (3, 0)
-    with pytest.raises(TypeError, match="out has elements of int32, but the numbers are float32"):
+    with pytest.raises(TypeError, match="out has int32 elements, but the numbers are float32"):
         g.random(out=np.zeros(3, np.int32))
     with pytest.raises(amp.AmpError, match=r"size is \(4,\), but out has extent\(3\)"):
         g.random(4, out=np.zeros(3, np.float32))
@@ -183,6 +183,7 @@ def test_bad_arguments():
         (lambda: g.random(-1), "negative dimensions are not allowed"),
         (lambda: g.choice(3, 4, replace=False), "4 different elements cannot be chosen from 3"),
         (lambda: g.choice(3, 4, p=[0.5, 0.4, 0.2]), "p needs 3 probabilities whose sum is 1"),
+        (lambda: g.choice(2, 4, p=[0.5, np.nan]), "p needs 2 probabilities whose sum is 1"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -220,7 +221,15 @@ def test_permutations_and_choices(accelerator_view):
     assert abs(counts[3] - 3000) < 5 * math.sqrt(1875)
     assert g.choice(values) in values
     assert 0 <= g.choice(5) < 5
-    assert (np.asarray(g.choice(1, 3, p=[1.0])) == 0).all()
+    of_one = g.choice(1, 3, p=[1.0])
+    assert (np.asarray(of_one) == 0).all()
+    # Rounded to float32, these have a sum that is farther from 1 than that of float64 numbers.
+    assert np.asarray(g.choice(4, 20, p=np.float32([0.1, 0.2, 0.3, 0.4]))).max() < 4
+    assert of_one.accelerator_view == g.bytes(9).source_accelerator_view == accelerator_view
+    on_device = amp.array(values, accelerator_view=accelerator_view)
+    first, second = (rng.default_rng(8) for _ in range(2))
+    np.testing.assert_array_equal(np.asarray(alg.shuffle(on_device, first)), np.asarray(second.permutation(on_device)))
+    assert np.asarray(alg.shuffle(on_device, first)).tolist() != np.asarray(alg.shuffle(on_device, first)).tolist()
     assert np.asarray(g.bytes(1003)).shape == (1003,)
 
 

@@ -36,6 +36,41 @@ def element(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.uint8) if dtype == np.bool_ else dtype
 
 
+def axis_of(extent: amp.extent, axis: int) -> int:
+    """An axis counted from 0; TypeError unless it is an integer, ValueError if the extent has no such axis."""
+    if isinstance(axis, (bool, np.bool_)) or not hasattr(axis, "__index__"):
+        raise TypeError(f"axis is an integer, not {axis!r}")
+    axis = axis.__index__()
+    if not -extent.rank <= axis < extent.rank:
+        raise ValueError(f"axis {axis} is not one of {extent!r}")
+    return axis % extent.rank
+
+
+def target(out: Any) -> Any:
+    """``out`` as a container; TypeError if it cannot be written."""
+    if not isinstance(out, (amp.array, amp.array_view)):
+        out = amp.array_view(out)
+    if out.readonly:
+        raise TypeError(f"out is {out!r}, which cannot be written")
+    return out
+
+
+def refuse_type(out: Any, dtype: np.dtype[Any], *, is_computed_in: bool = False) -> None:
+    """Raises TypeError if the elements of ``out`` have a type to which kernels do not convert those of the result."""
+    if out.dtype == dtype:
+        return
+    if not _converts(dtype, out.dtype) or (is_computed_in and computed_type(lazy.Elements(out)) != dtype):
+        raise TypeError(f"out has {out.dtype} elements, but the result has {dtype}")
+
+
+def _converts(given: np.dtype[Any], to: np.dtype[Any]) -> bool:
+    if given.names is not None or to.names is not None:
+        return given.names == to.names
+    if given.kind == "c" or to.kind == "c":
+        return to.kind == "c"
+    return given.kind in "iub" or is_float_of_memory(to) or to.kind == "f"
+
+
 def output(
     out: Any,
     extent: Any,
@@ -43,19 +78,20 @@ def output(
     view: amp.accelerator_view,
     *sources: lazy.Lazy,
     in_place: bool = False,
+    is_computed_in: bool = False,
 ) -> Any:
     """``out`` as a container of that extent, or a new array.
 
-    It must not overlap the sources. With ``in_place`` it may be one of them. Raises TypeError or AmpError if ``out``
-    does not fit.
+    It must not overlap the sources. With ``in_place`` it may be one of them. With ``is_computed_in`` kernels combine
+    elements of it, and it must have the type of the result. Raises TypeError or AmpError if ``out`` does not fit.
     """
     extent = amp.extent(extent)
     if out is None:
         return amp.array(extent, element(dtype), accelerator_view=view)
-    if not isinstance(out, (amp.array, amp.array_view)):
-        out = amp.array_view(out)
+    out = target(out)
     if out.extent != extent:
         raise amp.AmpError(f"out has {out.extent!r}, but the result has {extent!r}")
+    refuse_type(out, element(dtype), is_computed_in=is_computed_in)
     refuse_overlap(out, *sources, in_place=in_place)
     return out
 
@@ -95,15 +131,31 @@ def outputs(out: Any, n: int) -> tuple[Any, ...]:
 
 
 def value(number: Any, dtype: np.dtype[Any]) -> Any:
-    """A number, vector or struct as an argument of a launch; with ``None``, any value of the type."""
+    """A number, vector or struct as an argument of a launch; with ``None``, any value of the type.
+
+    Raises TypeError or OverflowError if the type cannot hold the number.
+    """
     if dtype.names is None:
-        return np.array(0 if number is None else number, dtype)[()]
+        return _number(0 if number is None else number, dtype)
     cell = np.zeros(1, dtype)
     if number is not None:
         cell[0] = _parts(number, dtype)
     # This makes no access by the host, which captures refuse.
     element = amp.array_view(cell).get_ref(0)
     return element[()] if element.ndim == 0 else amp.short_vector(element.dtype, element.size)(*element)
+
+
+def _number(number: Any, dtype: np.dtype[Any]) -> Any:
+    given = np.asarray(number)
+    if given.ndim or given.dtype.kind not in "biufcV" or (given.dtype.kind == "c" and dtype.kind != "c"):
+        raise TypeError(f"{number!r} is not an element of type {dtype}")
+    if dtype.kind in "iu":
+        if given.dtype.kind == "f" and given != np.trunc(given):
+            raise TypeError(f"{number!r} is not an element of type {dtype}")
+        limits = np.iinfo(dtype)
+        if not limits.min <= given <= limits.max:
+            raise OverflowError(f"{number!r} is out of the range of {dtype}")
+    return given.astype(dtype)[()]
 
 
 def _parts(number: Any, dtype: np.dtype[Any]) -> Any:
@@ -130,7 +182,7 @@ def in_words(source: lazy.Lazy, out: Any) -> tuple[lazy.Lazy, Any]:
     A device that lacks their arithmetic can still move them.
     """
     is_wide = out.dtype.names is None and out.dtype.itemsize in _WORDS
-    if not (is_wide and isinstance(source, lazy.Elements)):
+    if not (is_wide and isinstance(source, lazy.Elements) and source.values.dtype == out.dtype):
         return source, out
     try:
         return lazy.Elements(_words(source.values)), _words(out)

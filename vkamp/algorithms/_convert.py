@@ -98,7 +98,7 @@ def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:
     if given.kind == "c" and dtype.kind != "c":
         raise TypeError(f"{given} elements have no {dtype}: give their parts, such as lazy.map(lambda z: z.real, a)")
     if dtype not in TO:
-        raise TypeError(f"there is no conversion to {dtype}")
+        raise TypeError(f"elements are not computed in {dtype}: give one of {', '.join(map(str, TO))}")
     return lazy.map(TO[dtype], source)
 
 
@@ -111,5 +111,7 @@ def widened(source: lazy.Lazy, view: amp.accelerator_view) -> lazy.Lazy:
     """Integers of up to 32 bits as two words. Raises UnsupportedFeatureError for integers of 64 bits."""
     given = computed_type(source)
     if given.itemsize == 8:
-        raise amp.UnsupportedFeatureError(f"{view.accelerator.description} lacks int64")
+        raise amp.UnsupportedFeatureError(
+            f"{view.accelerator.description} lacks {given}: give numbers of 32 bits, such as a.astype(np.int32)"
+        )
     return lazy.map(widen_unsigned if given.kind == "u" else widen_signed, source)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -109,7 +110,11 @@ def _mean(function: _Function, c: counted, **rest: Any) -> Any:
 
 
 def _reduced(function: _Function, c: counted, op: Any = functional.plus, *rest: Any, **named: Any) -> Any:
-    return function(_within(c, identity_of(op, c.dtype)), op, *rest, **named)
+    try:
+        identity = identity_of(op, c.dtype)
+    except TypeError:
+        raise _unsupported("reduce by an operator other than those of functional") from None
+    return function(_within(c, identity), op, *rest, **named)
 
 
 def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
@@ -285,6 +290,18 @@ def _settings() -> Any:
 _FUNCTIONS = frozenset(("comp", "eq", "f", "key", "less", "op", "p", "pred"))
 
 
+#: The operators of Python and numpy that are those of ``functional``, whose properties are known.
+_SAME: dict[Any, Any] = {
+    operator.add: functional.plus, np.add: functional.plus,
+    operator.mul: functional.multiplies, np.multiply: functional.multiplies,
+    np.maximum: functional.max, np.minimum: functional.min,
+    operator.and_: functional.bit_and, np.bitwise_and: functional.bit_and,
+    operator.or_: functional.bit_or, np.bitwise_or: functional.bit_or,
+    operator.xor: functional.bit_xor, np.bitwise_xor: functional.bit_xor,
+}  # fmt: skip
+_OF_OTHERS = (np.ufunc, type(operator.add))
+
+
 def with_edges(function: Any) -> Any:
     """A function of the package that also accepts the inputs described above."""
     name = function.__name__
@@ -301,6 +318,11 @@ def with_edges(function: Any) -> Any:
             given = args[position] if position < len(args) else named.get(param)
             if given is not None and not callable(given):
                 raise TypeError(f"{name} takes a function as {param}, not {given!r}")
+            if type(given) in _OF_OTHERS and given in _SAME:
+                if position < len(args):
+                    args = (*args[:position], _SAME[given], *args[position + 1 :])
+                else:
+                    named[param] = _SAME[given]
         if named.get("out") is lazy.discard and name not in _SELECTIONS:
             del named["out"]
         if check is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import target, value
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.rearrange import concat
@@ -33,40 +35,87 @@ def _counted(dtype: Any, view: amp.accelerator_view | None = None, out: Any = No
     return counted(values, device_scalar(amp.array(amp.extent(1), np.int32, [0], accelerator_view=view)))
 
 
-def _reduced(a: Any, op: Any = functional.plus, init: Any = None, **_: Any) -> Any:
+def _everywhere(number: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
+    """The result of a reduction of no elements, in the shape of numpy's."""
+    shape = np.sum(np.asarray(a), axis=axis, keepdims=keepdims).shape
+    return np.full(shape, number) if shape else number
+
+
+def _always_along(number: Any) -> Callable[..., Any]:
+    return lambda a, *_, axis=None, keepdims=False, **__: _everywhere(number, a, axis, keepdims)
+
+
+def _reduced(
+    a: Any, op: Any = functional.plus, init: Any = None, *, axis: Any = None, keepdims: bool = False, **_: Any
+) -> Any:
     a = np.asarray(a)
     if init is not None:
-        return np.asarray(init, a.dtype)[()]
+        return _everywhere(value(init, a.dtype), a, axis, keepdims)
     try:
-        return a.dtype.type(identity_of(op, a.dtype))
+        identity = a.dtype.type(identity_of(op, a.dtype))
     except TypeError:
         raise ValueError("a reduction of no elements with this operator needs init=") from None
+    return _everywhere(identity, a, axis, keepdims)
+
+
+def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A mean or a variance by numpy's function, in the type that the library computes in."""
+
+    def call(a: Any, *, axis: Any = None, keepdims: bool = False, accelerator_view: Any = None, **named: Any) -> Any:
+        a = np.asarray(a)
+        kind = a.dtype if a.dtype.kind == "c" or a.dtype == np.float64 else np.dtype(np.float32)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return function(a.astype(kind), axis=axis, keepdims=keepdims, **named)
+
+    return call
+
+
+def _different_elements(a: Any, *_: Any, accelerator_view: Any = None, out: Any = None, **returns: Any) -> Any:
+    """No different elements, and each of the results that ``returns`` names."""
+    a = np.asarray(a)
+    results: list[Any] = [_counted(a.dtype, accelerator_view, out)]
+    if returns.get("return_index"):
+        results.append(_counted(np.dtype(np.int32), accelerator_view))
+    if returns.get("return_inverse"):
+        results.append(np.empty(0, np.int32))
+    if returns.get("return_counts"):
+        results.append(_counted(np.dtype(np.int32), accelerator_view))
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, *, axis=None, keepdims=False, **_: function(np.asarray(a), axis=axis, keepdims=keepdims)
 
 
-def _alike(a: Any, *_: Any, dtype: Any = None, out: Any = None, **__: Any) -> Any:
-    return np.array(a, dtype) if out is None else out
+def _positions(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, axis, keepdims: function(a, axis=axis, keepdims=keepdims).astype(np.int32)
 
 
-def _transformed(f: Any, *inputs: Any, dtype: Any = None, out: Any = None, **_: Any) -> Any:
+def _alike(a: Any, *_: Any, dtype: Any = None, **__: Any) -> Any:
+    return np.array(a, dtype)
+
+
+def _transformed(f: Any, *inputs: Any, dtype: Any = None, **_: Any) -> Any:
     shapes = [getattr(each, "shape", None) for each in inputs]
     if any(shape != shapes[0] for shape in shapes):
         raise amp.AmpError(f"the inputs have different shapes: {', '.join(map(str, shapes))}")
     if dtype is None:
         dtype = amp.result_type(f, *(np.asarray(each).dtype for each in inputs))
     kind = np.dtype(dtype)
-    return np.zeros(shapes[0] or 0, np.uint8 if kind == np.bool_ else kind) if out is None else out
+    return np.zeros(shapes[0] or 0, np.uint8 if kind == np.bool_ else kind)
 
 
 def _top(a: Any, k: int, **_: Any) -> Any:
     raise ValueError(f"there are no {k} largest of 0 elements")
 
 
-def _searched(ordered: Any, values: Any, *_: Any, out: Any = None, **__: Any) -> Any:
-    return np.zeros(np.asarray(values).shape, np.int32) if out is None else out
+def _searched(ordered: Any, values: Any, *_: Any, **__: Any) -> Any:
+    return np.zeros(_shape_of(values), np.int32)
+
+
+def _shape_of(a: Any) -> tuple[int, ...]:
+    return tuple(np.shape(a)) if is_empty(a) else tuple(lazy.of(a).extent)
 
 
 def _always(value: Any) -> Callable[..., Any]:
@@ -127,7 +176,7 @@ def _different(a: Any, **named: Any) -> Any:
 
 def _merged(a: Any, b: Any, *_: Any, **named: Any) -> Any:
     other = b if is_empty(a) else a
-    return _alike(other, **named) if is_empty(other) else copy(lazy.of(other).flat(), **named)
+    return _alike(other) if is_empty(other) else copy(lazy.of(other).flat(), **named)
 
 
 def _merged_by_key(keys_a: Any, keys_b: Any, values_a: Any, values_b: Any, *_: Any, **named: Any) -> Any:
@@ -137,49 +186,47 @@ def _merged_by_key(keys_a: Any, keys_b: Any, values_a: Any, values_b: Any, *_: A
 
 
 def _joined(*inputs: Any, axis: int = 0, **named: Any) -> Any:
-    shapes = [tuple(np.shape(each)) if is_empty(each) else tuple(lazy.of(each).extent) for each in inputs]
+    shapes = [_shape_of(each) for each in inputs]
     rest = {tuple(np.delete(shape, axis)) for shape in shapes}
     if len(rest) > 1:
         raise amp.AmpError(f"the inputs have the shapes {shapes}, which differ in more than axis {axis}")
     filled = [each for each in inputs if not is_empty(each)]
     if filled:
         return concat(*filled, axis=axis, **named)
-    return _alike(np.concatenate([np.asarray(each) for each in inputs], axis), **named)
+    return np.concatenate([np.asarray(each) for each in inputs], axis)
 
 
 def _cumulative(op: Any, of_numpy: Any) -> Callable[..., Any]:
-    def call(a: Any, *, axis: Any = None, include_initial: bool = False, dtype: Any = None, **named: Any) -> Any:
+    def call(a: Any, *, axis: Any = None, include_initial: bool = False, dtype: Any = None, **_: Any) -> Any:
         a = np.asarray(a)
         kind = of_numpy(a[:0], dtype=dtype).dtype if of_numpy else a.dtype
         shape = list(a.shape) if axis is not None else [a.size]
         shape[0 if axis is None else axis] += include_initial
-        return _alike(np.full(shape, identity_of(op, kind) if include_initial else 0, kind), **named)
+        return np.full(shape, identity_of(op, kind) if include_initial else 0, kind)
 
     return call
 
 
-def _counts(n: int, weights: Any, out: Any) -> Any:
-    return np.zeros(n, np.int32 if weights is None else np.asarray(weights).dtype) if out is None else out
+def _counts(n: int, weights: Any) -> Any:
+    return np.zeros(n, np.int32 if weights is None else _dtype_of(weights))
 
 
-def _histogram(a: Any, bins: int = 10, range: Any = None, weights: Any = None, *, out: Any = None, **_: Any) -> Any:
-    return _counts(bins, weights, out), np.histogram_bin_edges(np.asarray(a), bins, range)
+def _histogram(a: Any, bins: int = 10, range: Any = None, weights: Any = None, **_: Any) -> Any:
+    return _counts(bins, weights), np.histogram_bin_edges(np.asarray(a), bins, range)
 
 
-def _segment_results(
-    a: Any, segments: Any, op: Any = functional.plus, init: Any = None, *, out: Any = None, **named: Any
-) -> Any:
+def _segment_results(a: Any, segments: Any, op: Any = functional.plus, init: Any = None, **named: Any) -> Any:
     a = np.asarray(a)
     if isinstance(segments, (int, np.integer)):
-        return _alike(a.ravel(), out=out)
+        return a.ravel()
     offsets = np.asarray(segments)
     if offsets.dtype.itemsize == 1:
-        return _none()(a, out=out, **named)
+        return _none()(a, **named)
     try:
         empty = identity_of(op, a.dtype) if init is None else init
     except TypeError:
         empty = 0
-    return np.full(max(offsets.size - 1, 0), empty, a.dtype) if out is None else out
+    return np.full(max(offsets.size - 1, 0), empty, a.dtype)
 
 
 def _of_keys(keys: Any, values: Any, *_: Any, out: Any = None, accelerator_view: Any = None, **__: Any) -> Any:
@@ -191,20 +238,20 @@ def _of_keys(keys: Any, values: Any, *_: Any, out: Any = None, accelerator_view:
     )
 
 
-def _taken(values: Any, at: Any, *, out: Any = None, **_: Any) -> Any:
+def _taken(values: Any, at: Any, **_: Any) -> Any:
     if not is_empty(at):
         raise IndexError("positions of an empty input do not exist")
-    return np.empty(np.shape(at), _dtype_of(values)) if out is None else out
+    return np.empty(np.shape(at), _dtype_of(values))
 
 
 def _scattered(out: Any, at: Any, a: Any, *_: Any, **__: Any) -> Any:
     return _same_length(out)(at, a)
 
 
-def _chosen(condition: Any, x: Any, y: Any, *, out: Any = None, **_: Any) -> Any:
+def _chosen(condition: Any, x: Any, y: Any, **_: Any) -> Any:
     if any(_lengths(condition, x, y)):
         raise amp.AmpError("the inputs have different extents")
-    return _alike(np.where(np.asarray(condition), np.asarray(x), np.asarray(y)), out=out)
+    return np.where(np.asarray(condition), np.asarray(x), np.asarray(y))
 
 
 def _refused(what: str) -> Callable[..., Any]:
@@ -217,8 +264,8 @@ def _refused(what: str) -> Callable[..., Any]:
 def _of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     """Computes the result with a function of numpy, on the host."""
 
-    def call(a: Any, *args: Any, out: Any = None, accelerator_view: Any = None, **named: Any) -> Any:
-        return _alike(function(np.asarray(a), *args, **named), out=out)
+    def call(a: Any, *args: Any, accelerator_view: Any = None, out: Any = None, **named: Any) -> Any:
+        return function(np.asarray(a), *args, **named)
 
     return call
 
@@ -230,16 +277,18 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     ),
     "min": _extreme(np.min),
     "max": _extreme(np.max),
-    "mean": _extreme(np.mean),
-    "var": lambda a, *, ddof=0, **_: np.var(a, ddof=ddof),
-    "std": lambda a, *, ddof=0, **_: np.std(a, ddof=ddof),
-    "argmin": lambda a, **_: np.argmin(a),
-    "argmax": lambda a, **_: np.argmax(a),
+    "mean": _floating(np.mean),
+    "var": _floating(np.var),
+    "std": _floating(np.std),
+    "argmin": _extreme(_positions(np.argmin)),
+    "argmax": _extreme(_positions(np.argmax)),
     "reduce": _reduced,
-    "transform_reduce": lambda f, op, a, *_, init=None, **__: _reduced(a, op, init),
+    "transform_reduce": lambda f, op, a, *more, init=None, axis=None, keepdims=False, **_: _reduced(
+        _transformed(f, a, *more), op, init, axis=axis, keepdims=keepdims
+    ),
     "vdot": lambda a, b, **_: np.sum(np.asarray(a)),
     "count": _always(np.int32(0)),
-    "count_if": _always(np.int32(0)),
+    "count_if": _always_along(np.int32(0)),
     "count_nonzero": _always(np.int32(0)),
     "all_of": _always(np.True_),
     "any_of": _always(np.False_),
@@ -268,18 +317,13 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "sort_by_key": lambda *arrays, **_: tuple(np.empty_like(each) for each in arrays),
     "topk": _top,
     "select": lambda a, *_, out=None, accelerator_view=None, **__: _counted(np.asarray(a).dtype, accelerator_view, out),
-    "unique": lambda a, *_, out=None, accelerator_view=None, **__: _counted(np.asarray(a).dtype, accelerator_view, out),
-    "unique_consecutive": lambda a, *_, out=None, accelerator_view=None, **__: _counted(
-        np.asarray(a).dtype, accelerator_view, out
-    ),
+    "unique": _different_elements,
+    "unique_consecutive": _different_elements,
     "nonzero": lambda a, *, out=None, accelerator_view=None: _counted(np.int32, accelerator_view, out),
-    "partition": lambda a, *_, out=None, **__: (_alike(a, out=out), np.int32(0)),
-    "run_length_encode": lambda a, *_, accelerator_view=None, **__: (
-        _counted(np.asarray(a).dtype, accelerator_view),
-        _counted(np.int32, accelerator_view),
-    ),
-    "bincount": lambda a, weights=None, minlength=0, *, bins=None, out=None, **_: _counts(
-        minlength if bins is None else bins, weights, out
+    "partition": lambda a, *_, **__: (_alike(a), np.int32(0)),
+    "run_length_encode": lambda a, *_, **named: _different_elements(a, return_counts=True, **named),
+    "bincount": lambda a, weights=None, minlength=0, *, bins=None, **_: _counts(
+        minlength if bins is None else bins, weights
     ),
     "concat": _joined,
     "cummax": _cumulative(functional.max, None),
@@ -287,18 +331,16 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "cumulative_prod": _cumulative(functional.multiplies, lambda a, dtype: np.empty(0, dtype or a.dtype)),
     "cumulative_sum": _cumulative(functional.plus, np.cumsum),
     "diff": _of_numpy(np.diff),
-    "digitize": lambda a, *_, out=None, **__: np.zeros(np.shape(a), np.int32) if out is None else out,
+    "digitize": lambda a, *_, **__: np.zeros(_shape_of(a), np.int32),
     "equal": _same_length(np.True_),
     "find_end": _always(np.int32(-1)),
     "find_first_of": _always(np.int32(-1)),
     "histogram": _histogram,
-    "histogram_range": lambda a, edges, weights=None, *, out=None, **_: _counts(len(edges) - 1, weights, out),
+    "histogram_range": lambda a, edges, weights=None, **_: _counts(len(edges) - 1, weights),
     "includes": lambda a, b, *_, **__: np.bool_(is_empty(b)),
     "intersect1d": _of_sets(False, False, _different),
     "is_partitioned": _always(np.True_),
-    "isin": lambda a, among, *, out=None, **_: (
-        np.zeros(np.shape(a) if is_empty(a) else tuple(lazy.of(a).extent), np.uint8) if out is None else out
-    ),
+    "isin": lambda a, among, **_: np.zeros(_shape_of(a), np.uint8),
     "lexicographical_compare": lambda a, b, *_, **__: np.bool_(is_empty(a) and not is_empty(b)),
     "logsumexp": lambda a, *, axis=None, keepdims=False, **_: np.max(
         np.asarray(a, np.result_type(np.asarray(a), np.float32)), axis, keepdims=keepdims
@@ -308,30 +350,28 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "minmax": lambda a, **named: (_extreme(np.min)(a, **named), _extreme(np.max)(a, **named)),
     "mismatch": _same_length(np.int32(-1)),
     "nth_element": _refused("a position"),
-    "partition3": lambda a, *_, out=None, **__: (_alike(a, out=out), np.int32(0), np.int32(0)),
+    "partition3": lambda a, *_, **__: (_alike(a), np.int32(0), np.int32(0)),
     "partition_point": _always(np.int32(0)),
     "permute_dims": _of_numpy(np.transpose),
     "quantile": _refused("a quantile"),
     "reduce_by_key": _of_keys,
-    "repeat": lambda a, count, *, axis=None, total=None, **named: _of_numpy(np.repeat)(a, count, axis=axis, **named),
+    "repeat": lambda a, count, *, axis=None, **_: np.repeat(np.asarray(a), count, axis),
     "rotate": _alike,
-    "run_length_decode": lambda values, lengths, *, total=None, out=None, **_: _same_length(
-        _alike(np.asarray(values), out=out)
-    )(values, lengths),
-    "scan_by_key": lambda keys, values, *_, out=None, **__: _same_length(_alike(values, out=out))(keys, values),
+    "run_length_decode": lambda values, lengths, **_: _same_length(_alike(values))(values, lengths),
+    "scan_by_key": lambda keys, values, *_, **__: _same_length(_alike(values))(keys, values),
     "scatter": _scattered,
     "scatter_reduce": _scattered,
     "search": lambda a, b, *_, **__: np.int32(0 if is_empty(b) else -1),
     "search_n": lambda a, count, *_, **__: np.int32(0 if count < 1 else -1),
     "segmented_reduce": _segment_results,
-    "segmented_scan": lambda a, *_, out=None, **__: _alike(np.ravel(a), out=out),
-    "segmented_sort": lambda a, *_, out=None, **__: _alike(np.ravel(a), out=out),
+    "segmented_scan": lambda a, *_, **__: _alike(np.ravel(a)),
+    "segmented_sort": lambda a, *_, **__: _alike(np.ravel(a)),
     "set_difference": _of_sets(True, False, _whole),
     "set_intersection": _of_sets(False, False, _whole),
     "set_symmetric_difference": _of_sets(True, True, _whole),
     "set_union": _of_sets(True, True, _whole),
     "setdiff1d": _of_sets(True, False, _different),
-    "shuffle": lambda a, *_, out=None, **__: _alike(a, out=out),
+    "shuffle": _alike,
     "swap": _same_length(None),
     "take": _taken,
     "tile_repeat": _of_numpy(np.tile),
@@ -347,4 +387,19 @@ def result(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     known = _RESULTS.get(name)
     if known is None:
         raise amp.AmpError(f"{name} of an empty array: containers have at least one element")
-    return known(*args, **named)
+    return _stored(known(*args, **named), named.get("out"))
+
+
+def _stored(found: Any, out: Any) -> Any:
+    """A result of the host in ``out``, which functions of this module do not store to."""
+    if isinstance(found, tuple) and isinstance(found[0], np.ndarray) and not isinstance(out, tuple):
+        return _stored(found[0], out), *found[1:]
+    if out is None or found is out or not isinstance(found, np.ndarray):
+        return found
+    shape = tuple(out.extent) if isinstance(out, (amp.array, amp.array_view)) else np.shape(out)
+    if shape != found.shape:
+        raise amp.AmpError(f"out has the shape {shape}, but the result has {found.shape}")
+    if found.size:
+        container = target(out)
+        amp.copy(found.astype(container.dtype), container)
+    return out

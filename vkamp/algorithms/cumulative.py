@@ -8,7 +8,17 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import computed_type, dtype_of, element, in_a_row, is_float_of_memory, output, place
+from vkamp.algorithms._arguments import (
+    computed_type,
+    dtype_of,
+    element,
+    in_a_row,
+    is_float_of_memory,
+    output,
+    place,
+    refuse_type,
+    target,
+)
 from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms.reduce_axis import Lines, begin_of, line_of, lines_of
@@ -29,9 +39,10 @@ def cumulative_sum(
     """The sums up to each element, in numpy's type: integers are summed in 64 bits on every device.
 
     Without ``axis``, the elements form one row, and the result has one dimension. ``include_initial`` puts a 0 first.
-    ``deterministic`` is that of :func:`vkamp.algorithms.scan`.
+    The sums have the type ``dtype``, or that of ``out``. ``deterministic`` is that of
+    :func:`vkamp.algorithms.scan`.
     """
-    kind = sum_type(dtype_of(lazy.of(a))) if dtype is None else np.dtype(dtype)
+    kind = _type_of(dtype, out, sum_type(dtype_of(lazy.of(a))))
     return _cumulative(a, functional.plus, kind, axis, include_initial, out, accelerator_view, deterministic)
 
 
@@ -50,7 +61,7 @@ def cumulative_prod(
 
     ``axis``, ``include_initial`` (which puts a 1 first) and ``deterministic`` are those of :func:`cumulative_sum`.
     """
-    kind = computed_type(lazy.of(a)) if dtype is None else np.dtype(dtype)
+    kind = _type_of(dtype, out, computed_type(lazy.of(a)))
     return _cumulative(a, functional.multiplies, kind, axis, include_initial, out, accelerator_view, deterministic)
 
 
@@ -81,6 +92,17 @@ def cummin(
     return _cumulative(a, functional.min, computed_type(lazy.of(a)), axis, include_initial, out, accelerator_view)
 
 
+def _type_of(dtype: Any, out: Any, usual: np.dtype[Any]) -> np.dtype[Any]:
+    """The type to compute in: ``dtype``, else that of ``out``, which has to take the numbers of the usual one."""
+    if dtype is not None:
+        return np.dtype(dtype)
+    if out is None:
+        return usual
+    result = target(out)
+    refuse_type(result, usual)
+    return result.dtype if result.dtype.kind not in "iu" else computed_type(lazy.Elements(result))
+
+
 def _cumulative(
     a: Any,
     op: Any,
@@ -98,7 +120,7 @@ def _cumulative(
     view = place(accelerator_view, source, out)
     shape = list(source.extent)
     shape[axis] += include_initial
-    result = output(out, tuple(shape), element(dtype), view, source, in_place=not include_initial)
+    result = output(out, tuple(shape), element(dtype), view, source, in_place=not include_initial, is_computed_in=True)
     values, init = source.flat(), None
     if include_initial:
         lines = Lines(lines.outer, lines.n + 1, lines.inner, lines.shape)

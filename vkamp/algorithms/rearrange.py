@@ -10,9 +10,9 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import element, output, place
+from vkamp.algorithms._arguments import axis_of, element, output, place
 from vkamp.algorithms.lazy import dtype_of
-from vkamp.algorithms.transform import Mirrored, axis_of, moved
+from vkamp.algorithms.transform import Mirrored, moved
 from vkamp.algorithms.unique import run_length_decode
 
 
@@ -21,7 +21,7 @@ def concat(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.a
     if not inputs:
         raise TypeError("concat takes one or more inputs")
     sources = [lazy.of(a) for a in inputs]
-    axis = axis_of(sources[0], axis)
+    axis = axis_of(sources[0].extent, axis)
     shape, dtype = list(sources[0].extent), dtype_of(sources[0])
     for each in sources[1:]:
         other = list(each.extent)
@@ -85,7 +85,7 @@ def repeat(
         raise ValueError(f"a count of {count} leaves no elements: repeat at least once")
     if axis is None:
         source, axis = _row(source), 0
-    axis = axis_of(source, axis)
+    axis = axis_of(source.extent, axis)
     return moved(lambda x: _Repeated(x, axis, count, False), source, out, accelerator_view)
 
 

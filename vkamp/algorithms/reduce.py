@@ -15,11 +15,11 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import element, place
+from vkamp.algorithms._arguments import element, place, value
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
-from vkamp.algorithms.reduce_axis import Lines, lines_of, of_run, reduce_lines_into
+from vkamp.algorithms.reduce_axis import Lines, of_run, reduce_lines_into, reduced_lines
 from vkamp.algorithms.scalars import device_scalar
 
 #: The number of tiles in the first launch.
@@ -102,15 +102,16 @@ def reduce(
     ``op``'s result.
     """
     source = lazy.of(a)
-    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    lines = reduced_lines(source.extent, axis, keepdims)
     source = source.flat()
     view = place(accelerator_view, source)
     dtype, op = closed(source, op)
+    start = value(init, element(dtype))
     out = amp.array(shape_of(lines), element(dtype), accelerator_view=view)
     row = out.reshape(-1)
     combine(view, source, lines, row, op)
     if init is not None:
-        amp.parallel_for_each(view, row.extent, _begin, init, row, op)
+        amp.parallel_for_each(view, row.extent, _begin, start, row, op)
     return device_scalar(out) if lines is None else out
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms._arguments import axis_of
 from vkamp.algorithms._blocks import of_four
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles, pieces_of
@@ -30,12 +31,17 @@ class Lines(NamedTuple):
 def lines_of(extent: amp.extent, axis: int, keepdims: bool) -> Lines:
     """The lines along an axis. ``shape``: that of the result, in which the axis has size 1 or is left out."""
     shape = tuple(extent)
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"axis {axis} is not one of {extent!r}")
-    axis %= len(shape)
+    axis = axis_of(extent, axis)
     rest = (1,) if keepdims else ()
     result = (*shape[:axis], *rest, *shape[axis + 1 :]) or (1,)
     return Lines(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]), result)
+
+
+def reduced_lines(extent: amp.extent, axis: int | None, keepdims: bool) -> Lines | None:
+    """The lines of a reduction; None for one of all elements to a single number."""
+    if axis is not None:
+        return lines_of(extent, axis, keepdims)
+    return Lines(1, extent.size(), 1, (1,) * extent.rank) if keepdims else None
 
 
 @amp.func

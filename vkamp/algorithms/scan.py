@@ -240,7 +240,7 @@ def scan(
     dtype = element(computed)
     if init is None and not inclusive:
         init = identity_of(op, dtype)
-    result = output(out, source.extent, dtype, view, source, in_place=True)
+    result = output(out, source.extent, dtype, view, source, in_place=True, is_computed_in=True)
     with in_a_row(result, view) as row:
         scan_any(
             view,

@@ -15,7 +15,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import computed_type, element, place
+from vkamp.algorithms._arguments import computed_type, element, place, refuse_overlap, refuse_type, target
 from vkamp.algorithms._operators import Heads, refuse_order
 from vkamp.algorithms.segments import Tails, scan_pairs
 from vkamp.algorithms.sort import order_of
@@ -84,9 +84,11 @@ def scatter_reduce(
     source, positions = lazy.of(a).flat(), lazy.of(at).flat()
     if source.extent != positions.extent:
         raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
-    values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
-    view = place(accelerator_view, values, source, positions)
+    values = target(out)
     dtype = element(computed_type(source))
+    refuse_type(values, dtype)
+    refuse_overlap(values, source, positions)
+    view = place(accelerator_view, values, source, positions)
     refuse_order(op, dtype)
     if values.dtype in (np.int32, np.uint32) and values.dtype == dtype and op in _ATOMIC:
         amp.parallel_for_each(view, source.extent, _combine_each, source, positions, values, _ATOMIC[op])

@@ -18,7 +18,7 @@ from vkamp.algorithms import _choose, functional, lazy, search_tiles
 from vkamp.algorithms._arguments import computed_type, output, place, value
 from vkamp.algorithms._operators import NOWHERE, Flag, Is, Pairs, Places, Swapped, like, sorts_before
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
-from vkamp.algorithms.reduce_axis import lines_of
+from vkamp.algorithms.reduce_axis import reduced_lines
 from vkamp.algorithms.scalars import device_scalar
 
 
@@ -98,7 +98,7 @@ def _condition(
     keepdims: bool = False,
 ) -> Any:
     view = place(accelerator_view, source)
-    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    lines = reduced_lines(source.extent, axis, keepdims)
     total = amp.array(shape_of(lines), np.int32, accelerator_view=view)
     combine(view, source.flat(), lines, total.reshape(-1), op)
     found = amp.array(total.extent, np.uint8, accelerator_view=view)

@@ -15,7 +15,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, select_tiles
-from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap
+from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap, refuse_type, target
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, Heads
 from vkamp.algorithms.counted import counted
@@ -172,8 +172,9 @@ def target_of(out: Any, source: lazy.Lazy, dtype: np.dtype[Any], view: amp.accel
         out = amp.array(amp.extent(1), dtype, accelerator_view=view)
     elif out is None:
         out = amp.array(source.extent, dtype, accelerator_view=view)
-    elif not isinstance(out, (amp.array, amp.array_view)):
-        out = amp.array_view(out)
+    else:
+        out = target(out)
+        refuse_type(out, dtype)
     refuse_overlap(out, source, *others)
     return out
 

@@ -68,7 +68,8 @@ class _Below:
 
 def permutation_of(view: amp.accelerator_view, n: int, rng: Any) -> Any:
     """The numbers below ``n`` in random order, as int32 on the device."""
-    words = np.random.default_rng(rng).integers(0, 1 << 32, 2, dtype=np.uint32)
+    key = rng.key_of_permutation() if hasattr(rng, "key_of_permutation") else rng
+    words = np.random.default_rng(key).integers(0, 1 << 32, 2, dtype=np.uint32)
     order = amp.array(amp.extent(n), np.int32, accelerator_view=view)
     # At least two bits: each half has one.
     network = _Network(max((n - 1).bit_length(), 2), (int(words[0]), int(words[1])))
@@ -82,8 +83,8 @@ def permutation_of(view: amp.accelerator_view, n: int, rng: Any) -> Any:
 def shuffle(a: Any, rng: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The elements along the first axis in random order (C++: ``shuffle``).  ``out`` may be the input.
 
-    ``rng``: an integer, which determines the order on every device, or a ``numpy.random.Generator``, from which 64
-    random bits are taken.  So there are at most 2^64 different orders.
+    ``rng``: an integer, which determines the order on every device, or a ``numpy.random.Generator`` or
+    ``vkamp.rng.Generator``, from which 64 random bits are taken.  So there are at most 2^64 different orders.
     """
     source = lazy.of(a)
     if source.extent.rank != 1:

@@ -58,7 +58,7 @@ def _sorted_keys(
         return None
     result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
     target = words_in(result)
-    if target is None:
+    if target is None or result.dtype != dtype_of(source):
         return None
     if value is None:
         radix_sort.sort_pairs(view, keys, None, digits, passed, target, None)
@@ -76,6 +76,8 @@ def _merge_sorted(
     if not all(isinstance(each, lazy.Elements) and _moves_in_kernels(dtype_of(each)) for each in sources):
         return None
     result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+    if result.dtype != dtype_of(source):
+        return None
     values = None if value is None else output(None, value.extent, dtype_of(value), view)
     merge_sort.sort_pairs(view, source, value, merge_sort.comparison(less, descending), result, values)
     return (result,) if value is None else (result, values)

@@ -19,7 +19,7 @@ from vkamp.algorithms._arguments import computed_type, dtype_of, place
 from vkamp.algorithms._convert import converted
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce import combine, shape_of
-from vkamp.algorithms.reduce_axis import Lines, line_of, lines_of
+from vkamp.algorithms.reduce_axis import Lines, line_of, reduced_lines
 from vkamp.algorithms.scalars import device_scalar
 
 
@@ -28,7 +28,7 @@ def _along(
 ) -> tuple[lazy.Lazy, Lines, Lines | None, amp.accelerator_view]:
     """The elements in a row, as floats; their lines, all in one or along the axis; ``axis`` as ``combine`` takes it."""
     source = lazy.of(a)
-    given = None if axis is None else lines_of(source.extent, axis, keepdims)
+    given = reduced_lines(source.extent, axis, keepdims)
     view = place(accelerator_view, source)
     row = converted(source, _floating(source)).flat()
     n = row.extent[0]
@@ -59,8 +59,8 @@ def _combined(
     return out
 
 
-def _result(out: Any, axis: int | None) -> Any:
-    return device_scalar(out) if axis is None else out
+def _result(out: Any, lines: Lines | None) -> Any:
+    return device_scalar(out) if lines is None else out
 
 
 def mean(
@@ -72,7 +72,7 @@ def mean(
 ) -> Any:
     """The arithmetic mean, also along an ``axis``."""
     source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
-    return _result(_combined(view, source, given, functional.plus, _Divided(lines.n)), axis)
+    return _result(_combined(view, source, given, functional.plus, _Divided(lines.n)), given)
 
 
 class _Divided:
@@ -120,11 +120,13 @@ def _variance(
 ) -> Any:
     source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
     means = _combined(view, source, given, functional.plus, _Divided(lines.n)).reshape(-1)
-    out = _combined(view, lazy.At(_Deviation(lines, means), source), given, functional.plus, _Divided(lines.n - ddof))
+    out = _combined(
+        view, lazy.At(_Deviation(lines, means), source), given, functional.plus, _Divided(max(lines.n - ddof, 0))
+    )
     if f is not None:
         row = out.reshape(-1)
         amp.parallel_for_each(view, row.extent, _apply, row, f)
-    return _result(out, axis)
+    return _result(out, given)
 
 
 def var(
@@ -187,7 +189,7 @@ def logsumexp(
     largest = _combined(view, source, given, functional.max, None).reshape(-1)
     out = _combined(view, lazy.At(_Exponential(lines, largest), source), given, functional.plus, None)
     amp.parallel_for_each(view, largest.extent, _logarithms, out.reshape(-1), largest)
-    return _result(out, axis)
+    return _result(out, given)
 
 
 class _Extremes:
@@ -218,7 +220,7 @@ def minmax(
 ) -> tuple[Any, Any]:
     """The smallest and the largest element, in one pass; NaN if there is one (C++: ``minmax_element``'s elements)."""
     source = lazy.of(a)
-    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    lines = reduced_lines(source.extent, axis, keepdims)
     source = source.flat()
     view = place(accelerator_view, source)
     dtype = computed_type(source)
@@ -226,4 +228,4 @@ def minmax(
     combine(view, lazy.zip(source, source), lines, pairs.reshape(-1), _Extremes(pair_of(dtype, dtype)))
     least, largest = (amp.array(pairs.extent, dtype, accelerator_view=view) for _ in range(2))
     amp.parallel_for_each(view, pairs.extent, _apart, pairs, least, largest)
-    return _result(least, axis), _result(largest, axis)
+    return _result(least, lines), _result(largest, lines)

@@ -14,7 +14,7 @@ from vkamp.algorithms._arguments import dtype_of, is_float_of_memory, place
 from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
 from vkamp.algorithms._operators import Is, like
 from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of
-from vkamp.algorithms.reduce_axis import Lines, lines_of
+from vkamp.algorithms.reduce_axis import Lines, reduced_lines
 from vkamp.algorithms.scalars import device_scalar
 
 
@@ -51,7 +51,7 @@ def sum(
     A device_scalar; with an ``axis`` an array, as by :func:`vkamp.algorithms.reduce`.
     """
     source = lazy.of(a)
-    lines = None if axis is None else lines_of(source.extent, axis, keepdims)
+    lines = reduced_lines(source.extent, axis, keepdims)
     wanted = sum_type(dtype_of(source)) if dtype is None else np.dtype(dtype)
     return _add(source.flat(), lines, wanted, place(accelerator_view, source))
 

@@ -15,7 +15,19 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
-from vkamp.algorithms._arguments import dtype_of, in_words, output, place, value
+from vkamp.algorithms._arguments import (
+    axis_of,
+    computed_type,
+    dtype_of,
+    element,
+    in_words,
+    output,
+    place,
+    refuse_overlap,
+    refuse_type,
+    target,
+    value,
+)
 from vkamp.algorithms._outputs import Output, output_of
 
 #: The elements of a short run, and the runs of a tile.
@@ -100,7 +112,7 @@ def computed(
 ) -> Any:
     """The elements of a source in ``out``, or in a new array. ``in_place``: ``out`` may be an input."""
     view = place(accelerator_view, source, out)
-    kind = dtype_of(source) if dtype is None and out is None else np.dtype(dtype)
+    kind = dtype_of(source) if dtype is None else np.dtype(dtype)
     result = output(out, source.extent, kind, view, source, in_place=in_place)
     store(view, source, result, has_its_type=dtype is None and out is None)
     return result
@@ -160,7 +172,7 @@ def _fill(idx, out, number):
 
 def fill(out: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """Stores one number, vector or struct in every element; returns ``out`` (AMP, C++: ``fill``)."""
-    values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
+    values = target(out)
     amp.parallel_for_each(place(accelerator_view, values), values.extent, _fill, values, value(number, values.dtype))
     return out
 
@@ -223,17 +235,10 @@ class Mirrored(lazy.Lazy):
         return at if at >= 0 else at + self.n
 
 
-def axis_of(source: lazy.Lazy, axis: int) -> int:
-    rank = source.extent.rank
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is not one of {source.extent!r}")
-    return axis % rank
-
-
 def flip(a: Any, axis: int = 0, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The elements in reverse order along an axis (C++: ``reverse_copy``)."""
     source = lazy.of(a)
-    axis = axis_of(source, axis)
+    axis = axis_of(source.extent, axis)
     return moved(lambda x: Mirrored(x, axis, x.extent[axis] - 1, -1), source, out, accelerator_view)
 
 
@@ -244,7 +249,7 @@ def roll(
     ``rotate_copy``).
     """
     source = lazy.of(a)
-    axis = axis_of(source, axis)
+    axis = axis_of(source.extent, axis)
     n = source.extent[axis]
     return moved(lambda x: Mirrored(x, axis, -shift % n, 1), source, out, accelerator_view)
 
@@ -321,7 +326,9 @@ def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view
     source, positions = lazy.of(a).flat(), lazy.of(at).flat()
     if source.extent != positions.extent:
         raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
-    values = out if isinstance(out, (amp.array, amp.array_view)) else amp.array_view(out)
+    values = target(out)
+    refuse_type(values, element(computed_type(source)))
+    refuse_overlap(values, source, positions)
     view = place(accelerator_view, values, source, positions)
     amp.parallel_for_each(view, source.extent, _scatter, source, positions, values)
     return out

@@ -15,9 +15,9 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
-from vkamp.algorithms._arguments import in_words, output, place
+from vkamp.algorithms._arguments import axis_of, in_words, output, place
 from vkamp.algorithms.lazy import dtype_of
-from vkamp.algorithms.transform import axis_of, moved, store
+from vkamp.algorithms.transform import moved, store
 
 #: Elements of a block along both axes, for elements of 4 bytes and of more; threads of a tile.
 SIDE, SIDE_OF_LARGE, THREADS = 64, 32, 256
@@ -169,7 +169,7 @@ def permute_dims(
     ValueError unless ``axes`` has each axis once.
     """
     source = lazy.of(a)
-    order = tuple(axis_of(source, d) for d in axes)
+    order = tuple(axis_of(source.extent, d) for d in axes)
     if sorted(order) != list(range(source.extent.rank)):
         raise ValueError(f"axes {tuple(axes)} must contain each axis of {source.extent!r} once")
     if len(order) == 1:

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 import vkamp as amp
 from vkamp.algorithms._arguments import place
 from vkamp.blas._operands import Matrix, container, settings
@@ -62,6 +64,13 @@ def matrix(a: Any, name: str, order: str = "C", trans: str = "N", *, writes: boo
         turned = not turned
     is_conjugate = trans in "Cc" and found.dtype.kind == "c"
     return Matrix(found.reshape(1, *found.extent), turned, is_conjugate)
+
+
+def real(name: str, number: Any) -> Any:
+    """A factor that has to be real; TypeError for a complex one."""
+    if isinstance(number, (complex, np.complexfloating)):
+        raise TypeError(f"{name} is a real number, not {number!r}")
+    return number
 
 
 def option(name: str, given: Any, letters: str) -> str:

@@ -8,7 +8,7 @@ import vkamp as amp
 from vkamp.algorithms._arguments import value
 from vkamp.blas import _triangles, _vectors
 from vkamp.blas._operands import Matrix
-from vkamp.blas._routine import agree, apart, matrix, option, routine, square, target, vector, where
+from vkamp.blas._routine import agree, apart, matrix, option, real, routine, square, target, vector, where
 
 _View = amp.accelerator_view | None
 
@@ -119,7 +119,7 @@ def syr(alpha: Any, x: Any, a: Any, *, uplo: str = "U", order: str = "C", accele
 @routine
 def her(alpha: float, x: Any, a: Any, *, uplo: str = "U", order: str = "C", accelerator_view: _View = None) -> Any:
     """``a += alpha * outer(x, conj(x))`` in one triangle, with a real diagonal (BLAS: ``cher``)."""
-    return _rank(alpha, x, x, a, uplo, order, accelerator_view, hermitian=True, twice=False)
+    return _rank(real("alpha", alpha), x, x, a, uplo, order, accelerator_view, hermitian=True, twice=False)
 
 
 @routine

@@ -9,7 +9,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
-from vkamp.blas._routine import agree, apart, matrix, option, routine, square, where
+from vkamp.blas._routine import agree, apart, matrix, option, real, routine, square, where
 
 _View = amp.accelerator_view | None
 
@@ -139,7 +139,7 @@ def herk(
 
     ``trans="C"``: ``a^H @ a``.
     """
-    return _rank_k(alpha, a, None, beta, c, uplo, trans, order, accelerator_view, True)
+    return _rank_k(real("alpha", alpha), a, None, real("beta", beta), c, uplo, trans, order, accelerator_view, True)
 
 
 @routine
@@ -158,7 +158,7 @@ def her2k(
     *, uplo: str = "U", trans: str = "N", order: str = "C", accelerator_view: _View = None,
 ) -> Any:  # fmt: skip
     """``c = alpha * a @ b^H + conj(alpha) * b @ a^H + beta * c`` in one triangle (BLAS: ``cher2k``)."""
-    return _rank_k(alpha, a, b, beta, c, uplo, trans, order, accelerator_view, True)
+    return _rank_k(alpha, a, b, real("beta", beta), c, uplo, trans, order, accelerator_view, True)
 
 
 def _triangular(

@@ -407,13 +407,10 @@ def _template(result: Any, containers: Sequence[Container], made: list[Container
 
         return make
     if kind is np.ndarray:
+        # Of the host, and not of elements: nothing has waited for these.
         return lambda *_: result.copy()
     if result is None or kind in NUMBERS or kind in _PLAIN or isinstance(result, np.dtype):
         return lambda *_: result
-    if kind is np.ndarray:
-        # Of the host, and not of elements: nothing has waited for these.
-        kept = result.copy()
-        return lambda *_: kept.copy()
     raise AmpError(f"a call that returns {kind.__name__} is not repeated")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -83,7 +84,7 @@ def axis_of(rank: int, axis: int) -> int:
 
 def length_of(n: Any) -> int:
     """The length of a transform; numpy's ValueError if it is below 1."""
-    length = int(n)
+    length = operator.index(n)
     if length < 1:
         raise ValueError(f"Invalid number of FFT data points ({length}) specified.")
     return length
@@ -103,7 +104,7 @@ def scale_of(norm: str | None, n: int, *, inverse: bool) -> float:
 def with_dtype(out: Any, dtype: np.dtype[Any]) -> Any:
     """A target whose elements have the type of a result; TypeError if they have another one."""
     if out is not None and out.dtype != dtype:
-        raise TypeError(f"out has elements of {out.dtype}, but the result has {dtype}")
+        raise TypeError(f"out has {out.dtype} elements, but the result has {dtype}")
     return out
 
 

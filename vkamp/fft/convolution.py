@@ -56,6 +56,9 @@ def _types(a: lazy.Lazy, b: lazy.Lazy) -> tuple[np.dtype[Any], bool]:
 
 
 def _checked(a: Any, b: Any, mode: Mode) -> tuple[lazy.Lazy, lazy.Lazy]:
+    for each in (a, b):
+        if isinstance(each, np.ndarray) and each.size == 0:
+            raise ValueError("a convolution needs one element or more of each input")
     sources = lazy.of(a), lazy.of(b)
     if sources[0].extent.rank != sources[1].extent.rank:
         raise TypeError(f"the inputs have different ranks: {sources[0].extent!r} and {sources[1].extent!r}")

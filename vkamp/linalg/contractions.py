@@ -97,6 +97,8 @@ def einsum(
     order that numpy's ``einsum_path`` finds. AmpError if extents of one letter differ, ValueError for subscripts that
     do not fit the operands. A sum over all dimensions is a ``device_scalar``.
     """
+    if not isinstance(subscripts, str):
+        raise TypeError(f"einsum takes subscripts in a string, such as 'ij,jk->ik', not {type(subscripts).__name__}")
     inputs, result = _parsed(subscripts, [len(shape_of(each)) for each in operands])
     return _contracted(inputs, result, list(operands), out, accelerator_view)
 

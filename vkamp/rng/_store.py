@@ -65,10 +65,10 @@ def stored(
     n = math.prod(shape)
     if n == 0:
         return np.empty(shape, dtype)
+    if out is not None and out.dtype != dtype:
+        raise TypeError(f"out has {out.dtype} elements, but the numbers are {dtype}")
     view = place(accelerator_view, out)
     result = output(out, shape, dtype, view)
-    if result.dtype != dtype:
-        raise TypeError(f"out has elements of {result.dtype}, but the numbers are {dtype}")
     source = make(n)
     with in_a_row(result, view) as row:
         target = row if dtype.itemsize < 8 or source_is_whole(source) else row.reinterpret_as(amp.uint2)

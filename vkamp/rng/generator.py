@@ -237,10 +237,13 @@ class Generator(_Distributions):
 
     def bytes(self, length: int) -> Any:
         """``length`` random bytes, as an array of uint8."""
-        words = self.bit_generator.random_raw(-(-length // self.bit_generator.word.itemsize))
+        words = self.bit_generator.random_raw(
+            -(-length // self.bit_generator.word.itemsize), accelerator_view=self.accelerator_view
+        )
         return words.reinterpret_as(amp.uint8).section(amp.extent(length)) if length else np.empty(0, np.uint8)
 
-    def _key(self) -> int:
+    def key_of_permutation(self) -> int:
+        """64 bits that determine the next permutation, as ``vkamp.algorithms.shuffle`` takes them."""
         low, high = self.bit_generator.key_of_retries
         start = self.bit_generator.take(1)
         return int(np.random.SeedSequence([low, high, start]).generate_state(1, np.uint64)[0])
@@ -252,12 +255,12 @@ class Generator(_Distributions):
                 raise ValueError(f"a permutation of {x} numbers")
             if x == 0:
                 return np.empty(0, np.int32)
-            return permutation_of(place(self.accelerator_view), int(x), self._key())
-        return alg.shuffle(x, self._key(), accelerator_view=self.accelerator_view)
+            return permutation_of(place(self.accelerator_view), int(x), self.key_of_permutation())
+        return alg.shuffle(x, self.key_of_permutation(), accelerator_view=self.accelerator_view)
 
     def shuffle(self, x: Any) -> None:
         """Puts the elements of a container of one dimension in random order."""
-        alg.shuffle(x, self._key(), out=x)
+        alg.shuffle(x, self.key_of_permutation(), out=x)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
         """Elements of a container of one dimension, or numbers below ``a``, with equal probabilities or with ``p``.
@@ -284,14 +287,18 @@ class Generator(_Distributions):
         return alg.take(a, at, accelerator_view=self.accelerator_view)
 
     def _weighted(self, n: int, p: Any, size: Any) -> Any:
-        weights = np.asarray(p, np.float64)
-        if weights.shape != (n,) or (weights < 0).any() or abs(weights.sum() - 1) > 1e-8:
+        given = np.asarray(p)
+        # The sum of float32 numbers is as far from 1 as their rounding puts it.
+        error = np.sqrt(np.finfo(given.dtype).eps) if given.dtype.kind == "f" else 1e-8
+        weights = given.astype(np.float64)
+        # A NaN fails both comparisons.
+        if weights.shape != (n,) or not (weights >= 0).all() or not abs(weights.sum() - 1) <= error:
             raise ValueError(f"p needs {n} probabilities whose sum is 1")
         # Intervals of the 2^32 words, rounded once.
         ends = np.minimum(np.floor(np.cumsum(weights) * 2.0**32), 2.0**32 - 1).astype(np.uint32)
         ends[np.flatnonzero(weights)[-1] :] = 0xFFFFFFFF
         if n == 1:
-            return 0 if size is None else alg.fill(amp.array(amp.extent(shape_of(size)), np.int32), 0)
+            return 0 if size is None else self.integers(1, size=size)
         words = self._words(elements(size))
         at = alg.searchsorted(ends[:-1], words, side="right", accelerator_view=self.accelerator_view)
         return int(np.asarray(at)[0]) if size is None else at.reshape(shape_of(size))
