@@ -208,7 +208,7 @@ TESTS_OF_TOOLS = {
     "tests/kernel_language/test_math.py": "a slice of tools/ulp.py",
     "tests/types/test_double_functions.py": "a slice of tools/ulp_doubles.py",
     "tests/run/test_host_memory.py": "a slice of tools/coherence.py",
-    "tests/dask/test_cluster.py": "the programs of tools/cluster.py",
+    "tests/algorithms/first_calls.py": "measures by the clocks of tools/bench",
 }
 
 
