@@ -35,7 +35,7 @@ def test_every_byte_and_no_other(threads, size):
 def test_a_copy_does_not_wait_for_threads_of_other_copies(monkeypatch):
     monkeypatch.setattr(copying, "_pool", None)
     pool, go_on, calls = copying._executor(), threading.Event(), []
-    for _ in range(2 * copying._MAX):
+    for _ in range(4 * copying._MAX):
         pool.submit(go_on.wait, 60)
     try:
         copying.in_threads(lambda: calls.append(threading.current_thread()), 4)

@@ -1,11 +1,14 @@
 """The smallest whole program, by vkamp and by kp alone: a kernel's first launch in a process, and its result.
 
-python -m tools.bench.first_launch vkamp DEVICE | kp NUMBER SPIRV_FILE
+python -m tools.bench.first_launch vkamp DEVICE | kp NUMBER SPIRV_FILE | built DEVICE
+
+The last one finds no GLSL compiler, and prints the seconds from the end of the imports to the result.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +51,19 @@ def numbers() -> Any:
     return np.arange(64, dtype=np.float32).reshape(SHAPE)
 
 
+def built(device: str) -> Any:
+    """As ``by_vkamp``, without a compiler."""
+    import tools.bench.kernels  # noqa: F401 - what the program imports before it starts
+    from vkamp.spirv import glslang
+
+    glslang.cmeel_prefixes = lambda: iter(())
+    started = time.perf_counter()
+    result = by_vkamp(device)
+    print(time.perf_counter() - started)
+    return result
+
+
 if __name__ == "__main__":
-    found = by_vkamp(sys.argv[2]) if sys.argv[1] == "vkamp" else by_kp(*sys.argv[2:])
+    found = {"vkamp": by_vkamp, "kp": by_kp, "built": built}[sys.argv[1]](*sys.argv[2:])
     if found.tolist() != numbers().reshape(4, 2, 4, 2).mean((1, 3)).ravel().tolist():
         sys.exit(f"wrong averages: {found}")

@@ -12,7 +12,16 @@ from pathlib import Path
 import vkamp as amp
 from tools.bench.first_launch import SHAPE, TILE, WORDS, numbers
 from tools.bench.kernels import tile_average
-from tools.bench.measure import ROOT, Measurement, Options, alternately, check, child_environment, child_seconds
+from tools.bench.measure import (
+    ROOT,
+    Measurement,
+    Options,
+    alternately,
+    check,
+    child_environment,
+    child_json,
+    child_seconds,
+)
 from vkamp.spirv.reflection import reflect
 
 GROUP = "startup"
@@ -42,6 +51,22 @@ def measure(options: Options) -> Iterator[Measurement]:
     for accelerator in options.accelerators:
         if accelerator.startswith("vulkan:") and amp.accelerator(accelerator).is_emulated:
             yield from _first_launches(options.runs, accelerator)
+        if accelerator.startswith("vulkan:"):
+            yield _built(options.runs, accelerator)
+
+
+def _built(runs: int, accelerator: str) -> Measurement:
+    """The first launch and its result in a program that ``vkamp build`` has compiled, where there is no compiler."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = child_environment(VKAMP_CACHE_DIR=folder, VKAMP_SHADERS="0", PYTHONPATH=str(ROOT))
+        build = [sys.executable, "-m", "vkamp", "build", "-o", str(Path(folder, "artifacts")), "--device", accelerator]
+        program = [str(ROOT / "tools" / "bench" / "first_launch.py"), "vkamp", accelerator]
+        subprocess.run([*build, *program], check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env=plain)
+        changes = {"VKAMP_CACHE_SIZE": "0", "VKAMP_ARTIFACTS": str(Path(folder, "artifacts")), "PATH": ""}
+        without = {**plain, **changes, "VULKAN_SDK": ""}
+        child = ("tools.bench.first_launch", "built", accelerator)
+        values = tuple(float(child_json(*child, environment=without)) for _ in range(runs))
+    return Measurement(GROUP, "first launch of a built program, after imports", values, accelerator, target=0.2)
 
 
 def _first_launches(runs: int, accelerator: str) -> Iterator[Measurement]:

@@ -32,7 +32,9 @@ from vkamp.tracebacks import entry_point
 
 #: The bytes of all rows of a block, unless the caller says otherwise: on GPUs, where each block costs the host
 #: milliseconds, and on CPU drivers, whose buffers are small.
-_BLOCK, _BLOCK_ON_CPU = 256 << 20, 64 << 20
+_BLOCK, _BLOCK_ON_CPU = 512 << 20, 64 << 20
+#: The part of a GPU's memory that a block has at most.
+_BLOCK_PART = 1 / 32
 #: The threads of each direction.
 _THREADS = 2
 #: The blocks that are on the device at a time: in each direction one for each thread, and one that runs.
@@ -59,7 +61,7 @@ def stream(
 
     ``views`` are the kernel's arguments in order: ndarrays, among them ``np.memmap``, containers, other objects with
     memory, and numbers. Those with as many rows as the domain are cut into blocks of ``block`` rows (by default of
-    256 MiB, on CPU drivers 64), which are copied to the device and back while the device works on other blocks.
+    512 MiB, on CPU drivers 64), which are copied to the device and back while the device works on other blocks.
     ``whole`` names the parameters of the others, which stay on the device as a whole: tables, or results that all
     blocks add to. When the call returns, the results are in host memory.
 
@@ -86,9 +88,16 @@ def stream(
     cut = _Cut.of(domain, halo)
     values, at = _arguments(kernel, views, start)
     rows = _Rows.all_of(values, cut, frozenset(whole), kernel)
-    is_cpu = getattr(getattr(location, "accelerator", None), "is_emulated", True)
-    step = cut.block(block, [each.row_bytes for each in rows.values()], _BLOCK_ON_CPU if is_cpu else _BLOCK)
+    step = cut.block(block, [each.row_bytes for each in rows.values()], _most(location))
     _Streaming(kernel, cut, step, values, rows, at, location, constants).run()
+
+
+def _most(location: Location) -> int:
+    """The bytes of a block on an accelerator, unless the caller says otherwise."""
+    accelerator = getattr(location, "accelerator", None)
+    if getattr(accelerator, "is_emulated", True):
+        return _BLOCK_ON_CPU
+    return min(_BLOCK, int(_BLOCK_PART * 1024 * accelerator.dedicated_memory))  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,8 @@ def _executor() -> ThreadPoolExecutor:
     if _pool is None:
         from concurrent.futures import ThreadPoolExecutor  # Imported when needed: it takes long to load.
 
-        # Twice as many as one copy uses: copies in both directions run at the same time.
-        _pool = ThreadPoolExecutor(2 * _MAX, "vkamp-copy")
+        # As many as four copies use: streams have two in each direction.
+        _pool = ThreadPoolExecutor(4 * _MAX, "vkamp-copy")
     return _pool
 
 
