@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def built(device: str) -> Any:
 
 
 if __name__ == "__main__":
-    found = {"vkamp": by_vkamp, "kp": by_kp, "built": built}[sys.argv[1]](*sys.argv[2:])
+    programs: dict[str, Callable[..., Any]] = {"vkamp": by_vkamp, "kp": by_kp, "built": built}
+    found = programs[sys.argv[1]](*sys.argv[2:])
     if found.tolist() != numbers().reshape(4, 2, 4, 2).mean((1, 3)).ravel().tolist():
         sys.exit(f"wrong averages: {found}")
