@@ -404,3 +404,11 @@ def test_a_fault_ends_with_a_version(version, has):
     row = next(row for row in WORKAROUNDS if row.name == "fences_wait")
     info = dataclasses.replace(amp.accelerator("reference")._info, name="llvmpipe (LLVM 15)", driver=version)
     assert row.concerns(info.name, info.driver, info.engine) is has
+
+
+def test_an_accelerator_names_its_quirks(accelerator):
+    names = accelerator.quirks
+    assert ("ends_loops" in names) == ("llvmpipe" in accelerator.description)
+    assert ("counted_paths" in names) == ("SwiftShader" in accelerator.description)
+    if accelerator.device_path == "reference":
+        assert names == amp.accelerator("cpu").quirks == frozenset()

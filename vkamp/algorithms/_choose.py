@@ -56,7 +56,7 @@ def forced_form() -> Form | None:
 
 def ends_loops(view: amp.accelerator_view) -> bool:
     """Whether the driver ends an invocation's loops after a number of iterations that functions of users may exceed."""
-    return "llvmpipe" in view.accelerator.description.lower()
+    return "ends_loops" in view.accelerator.quirks
 
 
 def least_threads(view: amp.accelerator_view) -> int:

@@ -27,6 +27,7 @@ from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Sink, Statistics
 from vkamp.run.host_storage import HostStorage
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.workarounds import faults_of
 from vkamp.tracebacks import entry_point
 
 _VARIABLE = "VKAMP_ACCELERATOR"
@@ -401,6 +402,11 @@ class accelerator:
     def features(self) -> frozenset[str]:
         """The optional features that kernels can use, as ``amp.target.has`` names them; of ``"cpu"`` none."""
         return frozenset() if self._info is None else self._info.kernel_features
+
+    @property
+    def quirks(self) -> frozenset[str]:
+        """The faults of the driver, by the names that ``vkamp info`` lists."""
+        return frozenset() if self._info is None else frozenset(row.name for row in faults_of(self._info))
 
     @property
     def default_view(self) -> accelerator_view:
