@@ -134,6 +134,32 @@ def test_a_scalar_on_the_device(accelerator_view):
     assert [7, 8, 9][alg.count_if(np.arange(3, dtype=np.int32), square, accelerator_view=accelerator_view)] == 9
     with pytest.raises(TypeError, match="is no index"):
         [1][found]
+    assert (found + 1, 1 + found, found - 4, 4 - found, 2 * found, found / 4, 5 / found) == (
+        11,
+        11,
+        6,
+        -6,
+        20,
+        2.5,
+        0.5,
+    )
+    assert (found // 3, found % 3, found**2, 2**found, -found, abs(found), round(found)) == (
+        3,
+        1,
+        100,
+        1024,
+        -10,
+        10,
+        10,
+    )
+    assert (
+        found + found == 20
+        and (np.arange(2) + found).tolist() == [10, 11]
+        and (found * np.arange(2)).tolist() == [0, 10]
+    )
+    assert f"{found:.2f} {found}" == "10.00 <device_scalar of float32>"
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'device_scalar' and 'str'"):
+        found + "a"
 
     async def waited():
         return await found

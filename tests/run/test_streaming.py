@@ -109,6 +109,8 @@ def test_tiles(view):
     np.testing.assert_array_equal(out, values.reshape(16, 4, 24)[:, ::-1].reshape(64, 24))
     with pytest.raises(AmpError, match="block must be a number of rows, 1 or more, a multiple of the tile's 4, not 6"):
         amp.stream(turned, domain, [values, out], block=6, accelerator_view=view)
+    with pytest.raises(amp.InvalidComputeDomainError, match=r"the domain \(0, 24\) has no elements"):
+        amp.stream(turned, (0, 24), [values[:0], out[:0]], accelerator_view=view)
     with pytest.raises(AmpError, match=r"the tile \(4, 8\) does not divide the domain \(62, 24\): stream"):
         amp.stream(turned, amp.extent(62, 24).tile(4, 8), [values, out], accelerator_view=view)
 

@@ -178,6 +178,21 @@ def test_algorithms(accelerator_view):
     same(np.asarray(alg.sort(a, accelerator_view=accelerator_view)), np.sort(keys))
 
 
+def test_bins_and_selections(accelerator_view):
+    raw = np.random.default_rng(4).normal(size=300).astype(np.float32).astype(BF)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    counts, edges = alg.histogram(a, 7, (-2, 2))
+    expected = np.histogram(raw, 7, (-2, 2))
+    np.testing.assert_array_equal(np.asarray(counts), expected[0])
+    np.testing.assert_array_equal(edges, expected[1])
+    numbers = raw.astype(np.float32)
+    np.testing.assert_array_equal(np.asarray(alg.digitize(a, [-1, 0.1, 1])), np.digitize(numbers, [-1, 0.1, 1]))
+    found = alg.select(a, lambda x: x > 0)
+    for descending in (False, True):
+        ordered = np.asarray(alg.sort(found, descending=descending)).astype(np.float32)
+        np.testing.assert_array_equal(ordered, np.sort(numbers[numbers > 0])[:: -1 if descending else 1])
+
+
 def test_errors():
     @amp.kernel
     def adds(idx, a):

@@ -18,7 +18,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, _empty, _order, determinism, functional, lazy
-from vkamp.algorithms._arguments import computed_type, place, value
+from vkamp.algorithms._arguments import computed_type, is_float_of_memory, place, value
 from vkamp.algorithms._convert import TO, sum_type
 from vkamp.algorithms._operators import Flag, Heads, Is, identity_of, like
 from vkamp.algorithms.counted import counted
@@ -82,7 +82,7 @@ def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
 
 def _last(dtype: np.dtype[Any], descending: bool) -> Any:
     """The largest key in the order, as which elements after the count sort last; equal elements keep their order."""
-    if dtype.kind == "f":
+    if dtype.kind == "f" or is_float_of_memory(dtype):
         return -np.inf if descending else np.nan
     limits = np.iinfo(dtype)
     return limits.min if descending else limits.max
@@ -118,7 +118,7 @@ def _reduced(function: _Function, c: counted, op: Any = functional.plus, *rest: 
 
 
 def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
-    if less is not None or key is not None or c.dtype.kind not in "iuf":
+    if less is not None or key is not None or not (c.dtype.kind in "iuf" or is_float_of_memory(c.dtype)):
         raise _unsupported("sort with less= or key=, or of structs,")
     return counted(function(_within(c, _last(c.dtype, rest.get("descending", False))), **rest), c.count)
 

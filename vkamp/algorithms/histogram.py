@@ -20,7 +20,7 @@ from vkamp.algorithms import _choose, functional, histogram_tiles, lazy
 from vkamp.algorithms._arguments import computed_type, element, output, place
 from vkamp.algorithms._loops import without_loops
 from vkamp.algorithms._operators import sorts_before
-from vkamp.algorithms.lazy import dtype_of
+from vkamp.algorithms.lazy import computed_as, dtype_of
 from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
 from vkamp.algorithms.search import lower_bound, upper_bound
 from vkamp.algorithms.segments import segmented_reduce
@@ -121,7 +121,7 @@ class Edges:
 
     def __init__(self, edges: Any, dtype: np.dtype[Any], *, up: bool) -> None:
         exact = np.atleast_1d(np.asarray(edges))
-        kind = np.dtype(np.int32) if dtype.kind in "iub" and dtype.itemsize < 4 else dtype
+        kind = computed_as(dtype)
         self.below = 0
         if kind.kind == "f":
             rounded = exact.astype(kind)

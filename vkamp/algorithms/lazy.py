@@ -325,7 +325,11 @@ def dtype_of(source: Lazy) -> np.dtype[Any]:
 
 def computed_type(source: Lazy) -> np.dtype[Any]:
     """The type in which a kernel computes with an element: int32 for small integers."""
-    dtype = dtype_of(source)
+    return computed_as(dtype_of(source))
+
+
+def computed_as(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which a kernel computes with an element of a type in memory."""
     if is_float_of_memory(dtype):
         return np.dtype(np.float32)
     return np.dtype(np.int32) if dtype.kind in "iub" and dtype.itemsize < 4 else dtype

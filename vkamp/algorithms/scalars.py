@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+import numbers
+import operator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -15,14 +17,31 @@ from vkamp.tracebacks import entry_point
 __all__ = ["device_scalar"]
 
 
+def _of_numbers(operation: Callable[[Any, Any], Any]) -> Callable[[device_scalar, Any], Any]:
+    """An operation of two numbers, as a method."""
+
+    def method(self: device_scalar, other: Any) -> Any:
+        if isinstance(other, device_scalar):
+            other = other.item()
+        elif not isinstance(other, numbers.Number):
+            return NotImplemented
+        return operation(self.item(), other)
+
+    return method
+
+
+def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[device_scalar, Any], Any]:
+    return _of_numbers(lambda a, b: operation(b, a))
+
+
 @entry_point
 class device_scalar:
     """One element on a device: the result of a reduction.
 
     ``.view`` is a view of it (extent 1) for kernels and algorithms, which read it without waiting. ``int()``,
-    ``float()``, ``complex()``, ``bool()``, ``.item()``, ``np.asarray()`` and comparisons wait for it; ``await scalar``
-    returns the number in asynchronous programs. Errors of the launches that compute it are raised where its value is
-    read.
+    ``float()``, ``complex()``, ``bool()``, ``.item()``, ``np.asarray()``, formats such as ``f"{scalar:.2f}"``,
+    comparisons, and arithmetic with numbers wait for it; ``await scalar`` returns the number in asynchronous programs.
+    Errors of the launches that compute it are raised where its value is read.
     """
 
     __slots__ = ("_dtype", "view")
@@ -66,6 +85,14 @@ class device_scalar:
     def __eq__(self, other: object) -> Any:
         return self.item() == (other.item() if isinstance(other, device_scalar) else other)
 
+    __add__, __radd__ = _of_numbers(operator.add), _reflected(operator.add)
+    __sub__, __rsub__ = _of_numbers(operator.sub), _reflected(operator.sub)
+    __mul__, __rmul__ = _of_numbers(operator.mul), _reflected(operator.mul)
+    __truediv__, __rtruediv__ = _of_numbers(operator.truediv), _reflected(operator.truediv)
+    __floordiv__, __rfloordiv__ = _of_numbers(operator.floordiv), _reflected(operator.floordiv)
+    __mod__, __rmod__ = _of_numbers(operator.mod), _reflected(operator.mod)
+    __pow__, __rpow__ = _of_numbers(operator.pow), _reflected(operator.pow)
+
     __hash__ = None  # type: ignore[assignment]
 
     def __lt__(self, other: Any) -> Any:
@@ -79,6 +106,18 @@ class device_scalar:
 
     def __ge__(self, other: Any) -> Any:
         return self.item() >= other
+
+    def __neg__(self) -> Any:
+        return -self.item()
+
+    def __abs__(self) -> Any:
+        return abs(self.item())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.item(), digits)
+
+    def __format__(self, form: str) -> str:
+        return format(self.item(), form) if form else str(self)
 
     def __await__(self) -> Generator[Any, None, Any]:
         return asyncio.get_running_loop().run_in_executor(None, self.item).__await__()

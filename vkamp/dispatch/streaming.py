@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from vkamp.dispatch import block_uses, parallel_for_each
-from vkamp.errors import AmpError
+from vkamp.errors import AmpError, InvalidComputeDomainError
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container, is_integer
 from vkamp.lang.dtypes import element_dtype
@@ -114,6 +114,8 @@ class _Cut:
             raise AmpError(f"halo must be a number of rows, 0 or more, not {halo!r}")
         tile = tuple(domain.tile_extent) if isinstance(domain, tiled_extent) else None
         shape = tuple(domain) if isinstance(domain, (extent, tiled_extent)) else tuple(extent(domain))
+        if min(shape) < 1:
+            raise InvalidComputeDomainError(f"the domain {shape} has no elements: skip the call")
         if tile is not None and any(n % t for n, t in zip(shape, tile, strict=True)):
             raise AmpError(f"the tile {tile} does not divide the domain {shape}: stream pads no domain")
         return cls(shape, tile, int(halo))
