@@ -42,7 +42,10 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
     yield Program("transform", (floats,), lambda a: alg.transform(lambda x: 2 * x + 1, a), lambda a: 2 * a + 1)
     yield Program("sum of float32", (floats,), alg.sum, np.sum, lambda a: torch.sum(a), textbook.total)
     yield Program("sum of int32 in 64 bits", (small,), alg.sum, np.sum, lambda a: torch.sum(a))
-    yield Program("sum of columns", (rows,), lambda a: alg.sum(a, axis=0), lambda a: a.sum(0), lambda a: a.sum(0))
+    yield Program(
+        "sum of columns", (rows,), lambda a: alg.sum(a, axis=0), lambda a: a.sum(0), lambda a: a.sum(0),
+        textbook.sums_of_columns,
+    )  # fmt: skip
     yield Program("sum of rows", (rows,), lambda a: alg.sum(a, axis=1), lambda a: a.sum(1), lambda a: a.sum(1))
     yield Program(
         "scan of int32", (small,), alg.scan, lambda a: np.cumsum(a, dtype=np.int32),
@@ -89,12 +92,13 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
     )  # fmt: skip
     yield Program(
         "count of each byte", (random.integers(0, 256, count, dtype=np.uint8),), lambda a: alg.bincount(a, bins=256),
-        lambda a: np.bincount(a, minlength=256), lambda a: torch.bincount(a, minlength=256),
+        lambda a: np.bincount(a, minlength=256), lambda a: torch.bincount(a, minlength=256), textbook.counts_of_bytes,
     )  # fmt: skip
     yield Program("argmax", (floats,), alg.argmax, np.argmax, lambda a: torch.argmax(a))
     yield Program(
-        "sort of int32", (keys,), alg.sort, lambda a: np.sort(a, kind="stable"), lambda a: torch.sort(a, stable=True)
-    )
+        "sort of int32", (keys,), alg.sort, lambda a: np.sort(a, kind="stable"), lambda a: torch.sort(a, stable=True),
+        textbook.bitonic_sort,
+    )  # fmt: skip
     yield Program(
         "sort of int32 by a function", (keys,), lambda a: alg.sort(a, less=lambda x, y: x > y),
         lambda a: np.sort(a, kind="stable")[::-1], lambda a: torch.sort(a, descending=True, stable=True),
@@ -110,6 +114,7 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
         alg.searchsorted,
         np.searchsorted,
         lambda a, b: torch.searchsorted(a, b),
+        textbook.places_in_order,
     )
     places = random.integers(0, keys.size, keys.size, dtype=np.int32)
     yield Program("take from random places", (keys, places), alg.take, np.take, lambda a, b: torch.take(a, b.long()))

@@ -121,3 +121,80 @@ def transpose(a: Any) -> Any:
     out = amp.array(amp.extent(a.extent[1], a.extent[0]), np.float32, accelerator_view=a.accelerator_view)
     amp.parallel_for_each(a.accelerator_view, a.extent.tile(_SIDE, _SIDE), _transpose_tile, a, out)
     return out
+
+
+@amp.kernel
+def _sum_column(idx, matrix, sums):
+    total = 0.0
+    for row in range(matrix.extent[0]):
+        total += matrix[row, idx[0]]
+    sums[idx] = total
+
+
+def sums_of_columns(a: Any) -> Any:
+    """A thread for each column."""
+    sums = amp.array(amp.extent(a.extent[1]), np.float32, accelerator_view=a.accelerator_view)
+    amp.parallel_for_each(a.accelerator_view, sums.extent, _sum_column, a, sums)
+    return sums
+
+
+@amp.kernel
+def _count_bytes(t_idx, values, counts, n):
+    own = amp.tile_static(_ROW, amp.int32)
+    own[t_idx.local[0]] = 0
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    if t_idx.global_[0] < n:
+        amp.atomic_fetch_add(own[values[t_idx]], 1)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    if own[t_idx.local[0]] > 0:
+        amp.atomic_fetch_add(counts[t_idx.local[0]], own[t_idx.local[0]])
+
+
+def counts_of_bytes(a: Any) -> Any:
+    """How often each byte occurs: counters of a tile, which are added to those of all tiles."""
+    counts = amp.array(np.zeros(_ROW, np.int32), accelerator_view=a.accelerator_view)
+    amp.parallel_for_each(a.accelerator_view, a.extent.tile(_ROW).pad(), _count_bytes, a, counts, a.extent[0])
+    return counts
+
+
+@amp.kernel
+def _compare_and_exchange(idx, a, span, distance):
+    i = idx[0]
+    other = i ^ distance
+    if other > i and (a[i] > a[other]) == (i & span == 0):
+        x = a[i]
+        a[i] = a[other]
+        a[other] = x
+
+
+def bitonic_sort(a: Any) -> Any:
+    """K. Batcher's network, of a power of two of int32: a launch for each step."""
+    out = amp.array(a.extent, np.int32, accelerator_view=a.accelerator_view)
+    amp.copy(a, out)
+    span = 2
+    while span <= a.extent[0]:
+        distance = span // 2
+        while distance > 0:
+            amp.parallel_for_each(a.accelerator_view, out.extent, _compare_and_exchange, out, span, distance)
+            distance //= 2
+        span *= 2
+    return out
+
+
+@amp.kernel
+def _lower_bound(idx, ordered, values, places):
+    low, high = 0, ordered.extent[0]
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] < values[idx]:
+            low = middle + 1
+        else:
+            high = middle
+    places[idx] = low
+
+
+def places_in_order(ordered: Any, values: Any) -> Any:
+    """A binary search by a thread for each value."""
+    places = amp.array(values.extent, np.int32, accelerator_view=values.accelerator_view)
+    amp.parallel_for_each(values.accelerator_view, places.extent, _lower_bound, ordered, values, places)
+    return places
