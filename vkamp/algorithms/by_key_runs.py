@@ -112,7 +112,8 @@ def reduce_pieces(
     first = piece * length
     if first < n:
         end = first + min(length, n - first)
-        unused = counts[totals.extent[0]]
+        # Behind the results, and the number of elements before the piece that begin no run: no other piece's.
+        unused = counts[totals.extent[0]] + first - counts[piece]
         start = max(first, 1)
         before = keys.value(start - 1).copy()
         total = totals[max(piece - 1, 0)].copy()

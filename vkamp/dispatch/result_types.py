@@ -57,7 +57,7 @@ def result_type(function: Any, arguments: tuple[Any, ...]) -> np.dtype[Any]:
 def has_loops(function: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether a function of kernels, or one that it calls, has a loop for arguments like those of ``result_type``."""
     made = compiled(_KERNELS[len(arguments)], tuple(map(_value, arguments)), {"f": function})
-    return pipeline.has_loops(made)
+    return made.loops
 
 
 def _value(argument: Any) -> Any:

@@ -177,11 +177,6 @@ def declared_dtype(compiled: Compiled, name: str) -> np.dtype[Any]:
     return found
 
 
-def has_loops(compiled: Compiled) -> bool:
-    """Whether a kernel, or a function that it calls, has a loop."""
-    return bool(compiler_module().has_loops(compiled.kernel))
-
-
 def with_matrices(program: Executable) -> bool:
     """Whether a program has cooperative matrices, in the IR as it was written."""
     return bool(compiler_module().with_matrices(program))

@@ -54,6 +54,8 @@ class Compiled:
     sizes_in_loops: frozenset[tuple[str, int]] = frozenset()
     #: The elements of the arrays that it declares, by the types' names.
     declared: Mapping[str, str] = field(default_factory=dict)
+    #: Whether it, or a function that it calls, has a loop.
+    loops: bool = False
     #: Whether there was something to warn of.
     warned: bool = False
     #: What its programs are kept under, and in which cache; ``None`` if they are not.

@@ -114,6 +114,7 @@ def _compiled(kernel: ir.Kernel, races: RaceVerdicts, lowered: Lowered, warned: 
         matrices=matrix_products(kernel) if has_matrices(kernel) else None,
         sizes_in_loops=lower.sizes_in_loops(kernel),
         declared=_declared(kernel),
+        loops=any(isinstance(each, (ir.For, ir.While)) for each in kernel.statements()),
         warned=warned,
         whole=lambda: whole,
     )
@@ -235,11 +236,6 @@ def declared_dtype(kernel: ir.Kernel, name: str) -> np.dtype[Any]:
     kind = next(v.type for v in _arrays(kernel) if v.name == name)
     assert isinstance(kind, Array)
     return kind.element.dtype
-
-
-def has_loops(kernel: ir.Kernel) -> bool:
-    """Whether a kernel, or a function that it calls, has a loop."""
-    return any(isinstance(each, (ir.For, ir.While)) for each in kernel.statements())
 
 
 def with_matrices(program: Executable) -> bool:

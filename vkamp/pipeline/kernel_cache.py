@@ -323,6 +323,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Sto
         else {MatrixShape(*shape): span(at) for shape, at in facts["matrices"]},
         sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
         declared=facts["declared"],
+        loops=facts["loops"],
         key=key,
         cache=cache,
     )
@@ -400,6 +401,7 @@ def keep_kernel(
         else [(dataclasses.astuple(shape), spans.number(at)) for shape, at in compiled.matrices.items()],
         "sizes_in_loops": sorted(compiled.sizes_in_loops),
         "declared": dict(compiled.declared),
+        "loops": compiled.loops,
         "spans": spans.rows,
     }
     cache = store.cache

@@ -16,13 +16,21 @@ _LOG = (
 )  # fmt: skip
 #: The bits of the square root of 1/2.
 _ROOT = 0x3F3504F3
+#: 1.5 * 2^23, whose last bit counts ones, and its bits.
+_MAGIC, _BITS_OF_MAGIC = 12582912.0, 0x4B400000
+
+
+@amp.func
+def small_float(n: Any) -> Any:
+    """The float32 of an integer between -2^22 and 2^22, by an addition: GPUs convert few numbers at a time."""
+    return amp.asfloat(amp.uint32(_BITS_OF_MAGIC) + amp.asuint(n)) - amp.float32(_MAGIC)
 
 
 @amp.func
 def log(x: Any) -> Any:
     """The natural logarithm of a normal float32 above 0, with an error of at most 1 ulp."""
     bits = amp.asuint(x) - amp.uint32(_ROOT)
-    exponent = amp.float32(amp.asint(bits) >> 23)
+    exponent = small_float(amp.asint(bits) >> amp.int32(23))
     f = amp.asfloat((bits & amp.uint32(0x7FFFFF)) + amp.uint32(_ROOT)) - amp.float32(1.0)
     z = f * f
     y = amp.float32(_LOG[0])
@@ -48,7 +56,11 @@ def turn(word: Any) -> Any:
     cosine = (cosine + amp.float32(4.166664568298827e-2)) * z * z - amp.float32(0.5) * z + amp.float32(1.0)
     a = sine if quadrant & 1 == 1 else cosine
     b = cosine if quadrant & 1 == 1 else sine
-    return (-a if quadrant == 1 or quadrant == 2 else a), (-b if quadrant >= 2 else b)
+    # The signs: of the cosine in the quadrants 1 and 2, of the sine in 2 and 3.
+    return (
+        amp.asfloat(amp.asuint(a) ^ ((word + amp.uint32(0x60000000)) & amp.uint32(0x80000000))),
+        amp.asfloat(amp.asuint(b) ^ ((word + amp.uint32(0x20000000)) & amp.uint32(0x80000000))),
+    )
 
 
 @amp.func
@@ -60,20 +72,20 @@ def sqrt(x: Any) -> Any:
     """
     bits = amp.asuint(x)
     # The significand of an odd exponent is doubled, so that it is from 1 to 4.
-    odd = (bits >> 23 & 1) ^ 1
+    odd = (bits >> amp.uint32(23) & amp.uint32(1)) ^ amp.uint32(1)
     significand = bits & amp.uint32(0x7FFFFF)
     # As integers, the significand has 46 more bits, and its root 23.
-    n = (significand | amp.uint32(0x800000)) << (23 + odd)
-    scaled = amp.asfloat(significand + amp.uint32(0x3F800000) + (odd << 23))
-    inverse = amp.fast_math.rsqrt(scaled)
+    n = (significand | amp.uint32(0x800000)) << (amp.uint32(23) + odd)
+    scaled = amp.asfloat(significand + amp.uint32(0x3F800000) + (odd << amp.uint32(23)))
+    inverse = amp.float32(amp.fast_math.rsqrt(scaled))
     root = amp.asuint(scaled * inverse) - amp.uint32(0x3F000000)
     rest = amp.asint(n - root * root)
-    by = amp.int32(amp.fast_math.floor(amp.float32(rest) * amp.float32(2.0**-24) * inverse + amp.float32(0.5)))
-    root = root + amp.asuint(by)
+    units = small_float(rest >> amp.int32(7)) * amp.float32(2.0**-17) * inverse
+    root = root + (amp.asuint(units + amp.float32(_MAGIC)) - amp.uint32(_BITS_OF_MAGIC))
     rest = amp.asint(n - root * root)
     if rest > amp.asint(root):
-        root += 1
+        root += amp.uint32(1)
     elif rest <= -amp.asint(root):
-        root -= 1
-    half = amp.asuint(amp.asint((bits >> 23) - 127 - odd) >> 1) << 23
+        root -= amp.uint32(1)
+    half = amp.asuint(amp.asint((bits >> amp.uint32(23)) - amp.uint32(127) - odd) >> amp.int32(1)) << amp.uint32(23)
     return x if x == 0.0 else amp.asfloat(root + amp.uint32(0x3F000000) + half)
