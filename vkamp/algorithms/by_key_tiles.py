@@ -25,8 +25,9 @@ from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.scan import scan_counts, scan_into
 from vkamp.algorithms.scan_axis_tiles import Restarting
 
-#: The elements of a row, and how many rows are loaded at a time.
-ROW, ROWS = TILE * 4, 1
+#: The elements that a thread reduces at a time, of 4 bytes and of more, and that a tile scans at a time.
+ITEMS, FEW_ITEMS = 8, 4
+ROW = TILE * 4
 #: The number of tiles in a launch: enough that a GPU is not half idle at the end, and few enough to scan quickly.
 _TILES = 1 << 13
 
@@ -97,7 +98,7 @@ def block_totals(t_idx, keys, values, pairs, counts, n, length, eq, op):
 
 @amp.kernel
 def reduce_runs_of_blocks(
-    t_idx, keys, values, pairs, before, keys_out, values_out, count, n, length, eq, op, counting
+    t_idx, keys, values, pairs, before, keys_out, values_out, count, n, length, eq, op, counting, *, items: amp.constant
 ):  # fmt: skip
     """Stores the key and the combination of each run that begins in a block, or ends after one.
 
@@ -109,52 +110,56 @@ def reduce_runs_of_blocks(
     base = before[t_idx.tile]
     # The first block begins with a head.
     carry = pairs[max(t_idx.tile[0] - 1, 0)].first.copy()
-    own = amp.private(4 * ROWS, type(keys.value(0)))
-    x = amp.private(4 * ROWS, type(carry))
-    bits = amp.private(ROWS, amp.int32)
-    key_stage = amp.tile_static(ROW, type(keys.value(0)))
-    stage = amp.tile_static(ROW, type(carry))
-    for start in range(begin, end, ROWS * ROW):
-        for j in amp.static_range(ROWS):
-            first = start + (j * TILE + rank) * 4
-            a, b, c, d = _four(keys, first, end)
-            bits[j] = _heads(keys, first, end, eq, a, b, c, d)
-            own[4 * j] = a
-            own[4 * j + 1] = b
-            own[4 * j + 2] = c
-            own[4 * j + 3] = d
-            x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = _four(values, first, end)
-        for j in amp.static_range(ROWS):
-            first = start + (j * TILE + rank) * 4
-            _, ahead, total = tile.scan_of(t_idx, _of_four(x, 4 * j, bits[j], op, counting), counting, TILE)
-            upto = counting(counting.pair(carry, base), ahead)
-            if rank == 0:
-                upto = counting.pair(carry, base)
-            run = upto.second
-            so_far = upto.first.copy()
-            for k in amp.static_range(4):
-                if (bits[j] >> k) & 1 != 0:
-                    key_stage[run - base] = own[4 * j + k]
-                    stage[run - base] = so_far
-                    so_far = x[4 * j + k].copy()
-                    run += 1
-                else:
-                    so_far = op(so_far, x[4 * j + k])
-                if first + k == n - 1:
-                    count[0] = run
-                    if run - 1 < values_out.extent[0]:
-                        values_out[run - 1] = so_far
-            t_idx.barrier.wait_with_tile_static_memory_fence()
-            for k in amp.static_range(4):
-                p = k * TILE + rank
-                if p < total.second:
-                    if base + p < keys_out.extent[0]:
-                        keys_out[base + p] = key_stage[p]
-                    # The run before a head ends there.
-                    if base + p > 0 and base + p - 1 < values_out.extent[0]:
-                        values_out[base + p - 1] = stage[p]
-            carry = op(carry, total.first) if total.second == 0 else total.first.copy()
-            base += total.second
+    own = amp.private(items, type(keys.value(0)))
+    x = amp.private(items, type(carry))
+    key_stage = amp.tile_static(TILE * items, type(keys.value(0)))
+    stage = amp.tile_static(TILE * items, type(carry))
+    for start in range(begin, end, TILE * items):
+        first = start + rank * items
+        bits = _load(keys, values, first, end, eq, own, x)
+        _, ahead, total = tile.scan_of(t_idx, _of_items(x, bits, op, counting), counting, TILE)
+        upto = counting(counting.pair(carry, base), ahead)
+        if rank == 0:
+            upto = counting.pair(carry, base)
+        run = upto.second
+        so_far = upto.first.copy()
+        for k in amp.static_range(items):
+            if (bits >> k) & 1 != 0:
+                key_stage[run - base] = own[k]
+                stage[run - base] = so_far
+                so_far = x[k].copy()
+                run += 1
+            else:
+                so_far = op(so_far, x[k])
+            if first + k == n - 1:
+                count[0] = run
+                if run - 1 < values_out.extent[0]:
+                    values_out[run - 1] = so_far
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        for k in amp.static_range(items):
+            p = k * TILE + rank
+            if p < total.second:
+                if base + p < keys_out.extent[0]:
+                    keys_out[base + p] = key_stage[p]
+                # The run before a head ends there.
+                if base + p > 0 and base + p - 1 < values_out.extent[0]:
+                    values_out[base + p - 1] = stage[p]
+        carry = op(carry, total.first) if total.second == 0 else total.first.copy()
+        base += total.second
+
+
+@amp.func
+def _load(keys: Any, values: Any, first: Any, end: Any, eq: Any, own: Any, x: Any) -> Any:
+    """Loads a thread's keys and values, and returns which keys are the first ones of runs, as bits."""
+    before = keys.value(max(min(first, end) - 1, 0)).copy()
+    for j in amp.static_range(len(own) // 4):
+        own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3] = _four(keys, first + 4 * j, end)
+        x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = _four(values, first + 4 * j, end)
+    bits = 1 if first == 0 or not eq(before, own[0]) else 0
+    for k in amp.static_range(1, len(own)):
+        if not eq(own[k - 1], own[k]):
+            bits |= 1 << k
+    return bits & ((1 << min(max(end - first, 0), len(own))) - 1)
 
 
 @amp.kernel
@@ -174,7 +179,7 @@ def scan_runs_of_blocks(
         a, b, c, d = _four(keys, first, end)
         bits = _heads(keys, first, end, eq, a, b, c, d)
         x[0], x[1], x[2], x[3] = _four(values, first, end)
-        _, ahead, total = tile.scan_of(t_idx, _of_four(x, 0, bits, op, restarting), restarting, TILE)
+        _, ahead, total = tile.scan_of(t_idx, _of_items(x, bits, op, restarting), restarting, TILE)
         so_far = carry.copy()
         if rank > 0:
             so_far = op(carry, ahead.first) if ahead.second == 0 else ahead.first.copy()
@@ -200,11 +205,11 @@ def scan_runs_of_blocks(
 
 
 @amp.func
-def _of_four(x: Any, at: amp.constant, bits: Any, op: Any, counting: Any) -> Any:
-    """The number of heads among four elements, and the combination of the elements from the last head on."""
-    total = x[at].copy()
-    for k in amp.static_range(1, 4):
-        total = x[at + k].copy() if (bits >> k) & 1 != 0 else op(total, x[at + k])
+def _of_items(x: Any, bits: Any, op: Any, counting: Any) -> Any:
+    """The number of heads among a thread's elements, and the combination of the elements from the last head on."""
+    total = x[0].copy()
+    for k in amp.static_range(1, len(x)):
+        total = x[k].copy() if (bits >> k) & 1 != 0 else op(total, x[k])
     return counting.pair(total, amp.int32(amp.direct3d.countbits(amp.uint32(bits))))
 
 
@@ -218,7 +223,7 @@ def _values_behind(
 ) -> tuple[Any, Any, _choose.Split, Any]:
     """The value so far after each block, the number of heads in each, the blocks, and the type of the pairs."""
     n = keys.extent[0]
-    split = _choose.blocks(n, ROWS * ROW, _TILES)
+    split = _choose.blocks(n, TILE * ITEMS, _TILES)
     pair = pair_of(dtype, np.dtype(np.int32))
     pairs = amp.array(amp.extent(split.pieces), pair, accelerator_view=view)
     counts = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
@@ -251,4 +256,5 @@ def reduce_by_key_into(
     amp.parallel_for_each(
         view, amp.extent(split.pieces * TILE).tile(TILE), reduce_runs_of_blocks, keys, values, pairs, before,
         keys_out, values_out, count, keys.extent[0], split.length, eq, op, Counting(op, pair),
+        items=ITEMS if keys_out.dtype.itemsize == dtype.itemsize == 4 else FEW_ITEMS,
     )  # fmt: skip

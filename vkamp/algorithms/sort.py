@@ -194,6 +194,9 @@ def topk(
     found = amp.array(amp.extent(k), dtype_of(source), accelerator_view=view)
     values, target = in_words(source, found)
     store(view, lazy.take(values, order), target)
+    if isinstance(order, amp.array):
+        return found, order
+    # A copy, so that the memory of the other positions is released.
     at = amp.array(amp.extent(k), np.int32, accelerator_view=view)
     store(view, lazy.of(order), at)
     return found, at

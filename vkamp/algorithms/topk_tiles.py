@@ -126,18 +126,37 @@ def _store(
     t_idx: Any, words: Any, backs: Any, stored: Any, many: Any, out: Any, out_places: Any, *, is_last: amp.constant
 ) -> None:  # fmt: skip
     """Stores the best elements of a tile; the last tile stores them in their order."""
-    for p in range(t_idx.local[0], stored, TILE):
-        at = t_idx.tile[0] * many + p
-        if is_last:
-            at = 0
-            word = words[p]
-            back = backs[p]
-            for q in range(stored):
-                is_first = words[q] > word or (words[q] == word and backs[q] > back)
-                at += 1 if is_first else 0
-        else:
-            out[at] = words[p]
-        out_places[at] = amp.int32(~backs[p])
+    if is_last:
+        _store_in_order(t_idx, words, backs, stored, out_places)
+    else:
+        for p in range(t_idx.local[0], stored, TILE):
+            out[t_idx.tile[0] * many + p] = words[p]
+            out_places[t_idx.tile[0] * many + p] = amp.int32(~backs[p])
+
+
+@amp.func
+def _store_in_order(t_idx: Any, words: Any, backs: Any, stored: Any, out_places: Any) -> None:
+    """Stores the positions of up to ``MOST`` elements. The place of each one is the number of better ones.
+
+    A thread counts for all of its elements at once, so that it loads the others once.
+    """
+    own = amp.private(MOST // TILE, amp.uint32)
+    own_backs = amp.private(MOST // TILE, amp.uint32)
+    better = amp.private(MOST // TILE, amp.int32)
+    for k in amp.static_range(MOST // TILE):
+        p = min(t_idx.local[0] + k * TILE, stored - 1)
+        own[k] = words[p]
+        own_backs[k] = backs[p]
+        better[k] = 0
+    for q in range(stored):
+        word = words[q]
+        back = backs[q]
+        for k in amp.static_range(MOST // TILE):
+            if word > own[k] or (word == own[k] and back > own_backs[k]):
+                better[k] += 1
+    for k in amp.static_range(MOST // TILE):
+        if t_idx.local[0] + k * TILE < stored:
+            out_places[better[k]] = amp.int32(~own_backs[k])
 
 
 @amp.kernel
