@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from tests.library_views import forced
 from vkamp import linalg
 from vkamp.algorithms import device_scalar
 from vkamp.blas import _triangles
-from vkamp.linalg import lu_tiles, qr_tiles
+from vkamp.linalg import cholesky_tiles, lu_tiles, qr_tiles
 
 EPS = np.finfo(np.float32).eps
 RATIO = 30
@@ -90,9 +88,8 @@ def test_lu_of_other_shapes(accelerator_view, shape):
 @pytest.fixture
 def small_tiles(monkeypatch):
     """The forms of GPUs with small blocks, so that small matrices have several."""
-    cholesky = importlib.import_module("vkamp.linalg.cholesky")
     for module, name, value in (
-        (_triangles, "BLOCK", 4), (cholesky, "PANEL", 4), (cholesky, "WIDE", 8),
+        (_triangles, "BLOCK", 4), (cholesky_tiles, "WIDE", 8), (cholesky_tiles, "_STRIP", 9),
         (lu_tiles, "WIDE", 6), (lu_tiles, "_THREADS", 4), (lu_tiles, "_SHAPES", ((2, 3), (8, 2))),
         (qr_tiles, "WIDE", 11), (qr_tiles, "_THREADS", 8), (qr_tiles, "_MOST_ROWS", 4),
     ):  # fmt: skip

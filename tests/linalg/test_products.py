@@ -210,14 +210,15 @@ def test_captures(accelerator_view):
     same(found, 2 * a @ b)
 
 
-def test_blocks_of_whole_vectors() -> None:
-    """The form whose threads load four rows of A each; and a sum that ends inside of a block, in a batch."""
+@pytest.mark.parametrize("block", [(32, 32, 16, 8, 4, 4, 1), (32, 32, 8, 4, 4, 4, 1)])
+def test_blocks(block: tuple[int, ...]) -> None:
+    """Threads that load four rows of A each, or a part of one; and a sum that ends inside of a block, in a batch."""
     from vkamp.blas import gemm_blocks
     from vkamp.tuning import Parameters
 
     view = amp.accelerator("reference").default_view
     random = np.random.default_rng(1)
-    for batch, rows, columns, k in ((1, 33, 36, 32), (2, 30, 20, 20)):
+    for batch, rows, columns, k in ((1, 33, 36, 40), (2, 30, 20, 20)):
         x, y = (random.integers(-9, 9, shape).astype(np.float32) for shape in ((batch, rows, k), (batch, k, columns)))
         a, b = (
             amp.array(amp.extent(each.size), np.float32, each.reshape(-1), accelerator_view=view) for each in (x, y)
@@ -226,5 +227,5 @@ def test_blocks_of_whole_vectors() -> None:
                       accelerator_view=view)  # fmt: skip
         steps = (k // 4, rows * k // 4, columns // 4, k * columns // 4)
         args = (view, a, b, c, steps, (np.float32(2), np.float32(3)), (0, k // 4), True)
-        gemm_blocks.product.run(Parameters({"block": (32, 32, 16, 8, 4, 4, 1)}), args, {})
+        gemm_blocks.product.run(Parameters({"block": block}), args, {})
         assert (np.asarray(c) == 2 * (x @ y) + 3).all()

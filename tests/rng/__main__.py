@@ -54,6 +54,12 @@ def next_words(idx, generators, words):
         words[k, idx[0]] = generators[idx].next_uint()
 
 
+@amp.kernel
+def put_column(idx, values, out, column):
+    """Stores a column."""
+    out[idx[0], column] = values[idx]
+
+
 Pieces = Callable[[amp.accelerator_view, int], Iterator[Any]]
 
 
@@ -82,7 +88,8 @@ def _of_spawned(view: amp.accelerator_view, size: int) -> Iterator[Any]:
     words = amp.array(amp.extent(size // 16, 16), amp.uint32, accelerator_view=view)
     while True:
         for column, child in enumerate(children):
-            amp.copy(child.random_raw(size // 16, accelerator_view=view), amp.array_view(words)[:, column])
+            raw = child.random_raw(size // 16, accelerator_view=view)
+            amp.parallel_for_each(view, raw.extent, put_column, raw, words, column)
         yield words
 
 

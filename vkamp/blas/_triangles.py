@@ -131,16 +131,32 @@ def multiply_block(
             b[n, i, column] = x
 
 
+@amp.func
+def triangle_element(
+    a: Any, n: Any, p: Any, q: Any, count: Any, kind: amp.constant,
+    *, upper: amp.constant, unit: amp.constant, turned: amp.constant, conjugate: amp.constant,
+) -> Any:  # fmt: skip
+    """An element of a lower triangle, with the rows of an upper one in reverse order, and a unit matrix after it."""
+    value = kind(1) if p == q else kind(0)
+    if p < count and (q < p or (q == p and not unit)):
+        i = count - 1 - p if upper else p
+        k = count - 1 - q if upper else q
+        value = element(a, n, i, k, kind, turned=turned, conjugate=conjugate)
+    return value
+
+
+# The loop over the steps is no static range on purpose: the instructions of many copies of its body take longer to
+# arrive than to run. So the rows move on by one place with each step.
 @amp.kernel
 def solve_tile(
-    t_idx, a, b, count, columns,
+    t_idx, a, b, count, columns, steps,
     *, rows: amp.constant, upper: amp.constant, unit: amp.constant, turned: amp.constant, conjugate: amp.constant,
-    b_turned: amp.constant, solves: amp.constant,
+    b_turned: amp.constant,
 ):  # fmt: skip
-    """Solves ``a @ x = b``, or computes ``b = a @ b``, for a column of ``b`` in each thread's registers.
+    """Solves ``a @ x = b`` with a column of ``b`` in each thread's registers.
 
-    The block of ``a`` is in ``tile_static`` memory as a lower triangle of ``rows`` rows; an upper one is stored in
-    reverse order. After its ``count`` rows, it continues as a unit matrix.
+    The block of ``a`` is stored in ``tile_static`` memory, in each row a column from its diagonal on. ``steps``: as
+    ``rows``, unknown to the compiler.
     """
     kind = type(b[0, 0, 0])
     block = amp.tile_static((rows, rows), kind)
@@ -149,12 +165,47 @@ def solve_tile(
     for e in range(t_idx.local[1], rows * rows, _THREADS):
         p = e // rows
         q = e % rows
-        value = kind(1) if p == q else kind(0)
-        if p < count and (q < p or (q == p and not unit)):
-            i = count - 1 - p if upper else p
-            k = count - 1 - q if upper else q
-            value = element(a, n, i, k, kind, turned=turned, conjugate=conjugate)
-        block[p, q] = value
+        block[q, p - q if p >= q else p - q + rows] = triangle_element(
+            a, n, p, q, count, kind, upper=upper, unit=unit, turned=turned, conjugate=conjugate
+        )
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    if column < columns:
+        x = amp.private(rows, kind)
+        for p in amp.static_range(rows):
+            x[p] = kind(0)
+            if p < count:
+                i = count - 1 - p if upper else p
+                x[p] = b[n, column, i] if b_turned else b[n, i, column]
+        for r in range(steps):
+            solved = x[0]
+            if not unit:
+                solved = solved / block[r, 0]
+            if r < count:
+                i = count - 1 - r if upper else r
+                if b_turned:
+                    b[n, column, i] = solved
+                else:
+                    b[n, i, column] = solved
+            for p in amp.static_range(1, rows):
+                x[p - 1] = x[p] - block[r, p] * solved
+            x[rows - 1] = kind(0)
+
+
+@amp.kernel
+def multiply_tile(
+    t_idx, a, b, count, columns,
+    *, rows: amp.constant, upper: amp.constant, unit: amp.constant, turned: amp.constant, conjugate: amp.constant,
+    b_turned: amp.constant,
+):  # fmt: skip
+    """Computes ``b = a @ b`` with a column of ``b`` in each thread's registers."""
+    kind = type(b[0, 0, 0])
+    block = amp.tile_static((rows, rows), kind)
+    n = t_idx.tile[0]
+    column = t_idx.global_[1]
+    for e in range(t_idx.local[1], rows * rows, _THREADS):
+        block[e // rows, e % rows] = triangle_element(
+            a, n, e // rows, e % rows, count, kind, upper=upper, unit=unit, turned=turned, conjugate=conjugate
+        )
     t_idx.barrier.wait_with_tile_static_memory_fence()
     if column < columns:
         x = amp.private(rows, kind)
@@ -164,17 +215,11 @@ def solve_tile(
                 i = count - 1 - p if upper else p
                 x[p] = b[n, column, i] if b_turned else b[n, i, column]
         for r in amp.static_range(rows):
-            if solves:
-                for q in amp.static_range(r):
-                    x[r] -= block[r, q] * x[q]
-                if not unit:
-                    x[r] = x[r] / block[r, r]
-            else:
-                p = rows - 1 - r
-                if not unit:
-                    x[p] = block[p, p] * x[p]
-                for q in amp.static_range(rows - 1 - r):
-                    x[p] += block[p, q] * x[q]
+            last = rows - 1 - r
+            if not unit:
+                x[last] = block[last, last] * x[last]
+            for q in amp.static_range(rows - 1 - r):
+                x[last] += block[last, q] * x[q]
         for p in amp.static_range(rows):
             if p < count:
                 i = count - 1 - p if upper else p
@@ -215,17 +260,29 @@ def _apply(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Ma
     forms = {"upper": upper, "unit": unit, "turned": a.turned, "conjugate": a.conjugate, "b_turned": b.turned}
     if _choose.form_of(view) == "tiles":
         domain = amp.extent(b.size, b.columns).tile(1, _THREADS).pad()
-        amp.parallel_for_each(
-            view, domain, solve_tile, a.values, b.values, b.rows, b.columns, rows=BLOCK, solves=solves, **forms
-        )  # fmt: skip
+        if solves:
+            rows = block_of(view, b)
+            amp.parallel_for_each(
+                view, domain, solve_tile, a.values, b.values, b.rows, b.columns, rows, rows=rows, **forms
+            )
+        else:
+            amp.parallel_for_each(
+                view, domain, multiply_tile, a.values, b.values, b.rows, b.columns, rows=BLOCK, **forms
+            )
         return
     kernel = solve_block if solves else multiply_block
     amp.parallel_for_each(view, amp.extent(b.size, b.columns), kernel, a.values, b.values, b.rows, **forms)
 
 
-def _halves(n: int) -> tuple[slice, slice]:
+def block_of(view: amp.accelerator_view, b: Matrix) -> int:
+    """The rows of a block that threads solve."""
+    is_small = _choose.form_of(view) == "tiles" and b.values.dtype.itemsize <= 8
+    return 2 * BLOCK if is_small else BLOCK
+
+
+def _halves(n: int, block: int) -> tuple[slice, slice]:
     """The first and the last rows of a triangle, in whole blocks."""
-    at = max(1 << (-(-n // BLOCK) - 1).bit_length() - 1, 1) * BLOCK
+    at = max(1 << (-(-n // block) - 1).bit_length() - 1, 1) * block
     return slice(0, at), slice(at, n)
 
 
@@ -235,11 +292,11 @@ def solve(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Mat
     Each half is solved recursively, and one product joins them (F. Gustavson, *Recursion leads to automatic variable
     blocking*, 1997).
     """
-    n, columns = b.rows, slice(0, b.columns)
-    if n <= BLOCK:
+    n, columns, block = b.rows, slice(0, b.columns), block_of(view, b)
+    if n <= block:
         _apply(view, a, upper, unit, b, True)
         return
-    first, last = _halves(n)[:: -1 if upper else 1]
+    first, last = _halves(n, block)[:: -1 if upper else 1]
     solve(view, a.part(first, first), upper, unit, b.part(first, columns))
     product(view, -1, a.part(last, first), b.part(first, columns), 1, b.part(last, columns))
     solve(view, a.part(last, last), upper, unit, b.part(last, columns))
@@ -251,7 +308,7 @@ def multiply_by(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, 
     if n <= BLOCK:
         _apply(view, a, upper, unit, b, False)
         return
-    first, last = _halves(n)[:: 1 if upper else -1]
+    first, last = _halves(n, BLOCK)[:: 1 if upper else -1]
     multiply_by(view, a.part(first, first), upper, unit, b.part(first, columns))
     product(view, 1, a.part(first, last), b.part(last, columns), 1, b.part(first, columns))
     multiply_by(view, a.part(last, last), upper, unit, b.part(last, columns))

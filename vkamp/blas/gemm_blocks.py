@@ -6,7 +6,7 @@ one block of A and B, the next one is being loaded into registers.
 
 Measured on an H200, each of two things costs a third of the speed: selecting a buffer by a variable, and a comparison
 for each loaded element. So the loop has a copy for each of two buffers, and only the kernel for sums that end inside a
-block compares. The loop is left by breaks in its middle, because conditions around its halves cost a tenth.
+block compares. Conditions or breaks in the loop cost up to a tenth, so that the last blocks come after it.
 
 Small products have few blocks. There, the threads of a tile are divided into ``slices``, each of which sums over a part
 of every block; at the end, their sums are added in order.
@@ -18,6 +18,8 @@ of every block; at the end, their sums are added in order.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
@@ -54,12 +56,28 @@ class Block(NamedTuple):
 #: From large to small.
 BLOCKS = (
     (256, 128, 16, 8, 16, 8, 1), (128, 256, 16, 8, 16, 8, 1), (128, 128, 16, 8, 16, 8, 1), (128, 128, 16, 8, 8, 4, 1),
-    (128, 64, 16, 8, 8, 4, 1), (64, 128, 16, 8, 8, 4, 1), (128, 64, 32, 8, 8, 4, 2), (64, 128, 32, 8, 8, 4, 2),
-    (64, 64, 16, 8, 4, 4, 1), (64, 64, 32, 8, 4, 4, 1), (64, 64, 16, 8, 8, 4, 2), (64, 64, 32, 8, 8, 4, 2),
+    (128, 128, 8, 8, 8, 4, 1), (128, 64, 16, 8, 8, 4, 1), (128, 64, 8, 8, 8, 4, 1), (64, 128, 16, 8, 8, 4, 1),
+    (128, 64, 32, 8, 8, 4, 2), (128, 64, 16, 8, 8, 4, 2), (64, 128, 32, 8, 8, 4, 2), (64, 64, 16, 8, 4, 4, 1),
+    (64, 64, 32, 8, 4, 4, 1), (64, 64, 8, 4, 8, 4, 1), (64, 64, 16, 8, 8, 4, 2), (64, 64, 32, 8, 8, 4, 2),
     (64, 64, 32, 8, 8, 4, 4), (32, 64, 32, 4, 8, 4, 4), (64, 32, 32, 4, 4, 4, 2), (32, 32, 32, 4, 4, 4, 4),
 )  # fmt: skip
 #: Without a search: a block, and how many blocks a product needs, at least, for each unit of the device.
-_DEFAULTS = ((BLOCKS[0], 2.0), (BLOCKS[3], 1.0), (BLOCKS[6], 0.75), (BLOCKS[10], 0.75), (BLOCKS[13], 0.5))
+_DEFAULTS = (
+    ((128, 128, 8, 8, 8, 4, 1), 1.0), ((128, 64, 32, 8, 8, 4, 2), 0.75), ((64, 64, 16, 8, 8, 4, 2), 0.75),
+    ((32, 64, 32, 4, 8, 4, 4), 0.5),
+)  # fmt: skip
+#: The same of double precision, whose elements take twice the registers and memory.
+_DOUBLE = (((128, 64, 8, 8, 8, 4, 1), 0.75), ((64, 64, 8, 4, 8, 4, 1), 0.5))
+
+
+def quads_of(row: Any) -> Any:
+    """A container with one index as groups of four; ``None`` if that is impossible."""
+    if row.dtype != np.float64 or row.extent[0] % 4:
+        return lazy.quads_of(row)
+    try:
+        return row.reinterpret_as(amp.double4)
+    except amp.AmpError:
+        return None
 
 
 @amp.func
@@ -95,7 +113,7 @@ def store(
     """
     if whole:
         for p in amp.static_range(next_a.extent[0] // 4):
-            at = (half * depth + quad * 4) * (rows // 4) + ((row + per * p) ^ (quad * 2 & (rows // 4 - 1)))
+            at = (half * depth + quad * 4) * (rows // 4) + ((row + per * p) ^ (quad * (32 // depth) & (rows // 4 - 1)))
             x, y, z, w = next_a[4 * p], next_a[4 * p + 1], next_a[4 * p + 2], next_a[4 * p + 3]
             left[at] = type(x)(x.x, y.x, z.x, w.x)
             left[at + rows // 4] = type(x)(x.y, y.y, z.y, w.y)
@@ -103,7 +121,7 @@ def store(
             left[at + rows // 4 * 3] = type(x)(x.w, y.w, z.w, w.w)
     else:
         for p in amp.static_range(next_a.extent[0]):
-            at = (half * depth + quad * 4) * rows + ((row + per * p) ^ (quad * 8 & (rows - 1)))
+            at = (half * depth + quad * 4) * rows + ((row + per * p) ^ (quad * (128 // depth) & (rows - 1)))
             left[at] = next_a[p].x
             left[at + rows] = next_a[p].y
             left[at + 2 * rows] = next_a[p].z
@@ -122,7 +140,7 @@ def add(
     of_b = amp.private(sums.extent[1], type(right[0, 0, 0]))
     for kk in amp.static_range(depth // slices):
         for f in amp.static_range(of_a.extent[0]):
-            at = (at_a + f * lanes) ^ ((deep + kk) // 4 * 2 & (rows // 4 - 1))
+            at = (at_a + f * lanes) ^ ((deep + kk) // 4 * (32 // depth) & (rows // 4 - 1))
             of_a[f] = fours[(half * depth + deep + kk) * (rows // 4) + at]
         for f in amp.static_range(of_b.extent[0]):
             of_b[f] = right[half, deep + kk, at_b + f * (32 // lanes)]
@@ -154,9 +172,9 @@ def begin(
         at_b[p] = base_b + along[p] * quads
 
 
-# The two halves of its loop are written out on purpose: each names its buffer by a constant. On an H200, a product of
-# 4096 reaches 47 TFLOP/s; it reaches 32 with one body and a buffer that a variable selects. In another series it
-# reached 43.9 with breaks in the middle, and 38.9 with conditions around the halves.
+# The two halves of its loop are written out on purpose: each names its buffer by a constant. On an H200 a product of
+# 4096 reached 32 TFLOP/s with one body and a buffer that a variable chooses, 38.9 with conditions around the halves,
+# and 43.9 with breaks in the middle. Without either, and with blocks of eight steps, it reaches 49 on an H100.
 @amp.kernel
 def block_product(
     t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, alpha, beta,
@@ -197,23 +215,23 @@ def block_product(
     t_idx.barrier.wait_with_tile_static_memory_fence()
     k = first + depth // 4
     # Both halves are written out on purpose: see above.
-    while True:
-        if k < end:
-            load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
+    while k + depth // 4 < end:
+        load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
         add(fours, right, sums, deep, part_a, part_b, 0, depth=depth, slices=slices, rows=rows, lanes=lanes)
-        if k >= end:
-            break
         store(left, right, next_a, next_b, row, quad, along, across, 1, per=per, depth=depth, rows=rows, whole=whole)
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        k += depth // 4
-        if k < end:
-            load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
+        load(a, b, next_a, next_b, at_a, at_b, k + depth // 4, end, quads, quad, along, tail=tail)
         add(fours, right, sums, deep, part_a, part_b, 1, depth=depth, slices=slices, rows=rows, lanes=lanes)
-        if k >= end:
-            break
         store(left, right, next_a, next_b, row, quad, along, across, 0, per=per, depth=depth, rows=rows, whole=whole)
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        k += depth // 4
+        k += depth // 2
+    if k < end:
+        load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
+    add(fours, right, sums, deep, part_a, part_b, 0, depth=depth, slices=slices, rows=rows, lanes=lanes)
+    if k < end:
+        store(left, right, next_a, next_b, row, quad, along, across, 1, per=per, depth=depth, rows=rows, whole=whole)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        add(fours, right, sums, deep, part_a, part_b, 1, depth=depth, slices=slices, rows=rows, lanes=lanes)
     if slices > 1:
         add_slices(t_idx, fours, sums, t, slices=slices, threads=threads)
     if t < threads // slices:
@@ -250,20 +268,22 @@ def add_slices(t_idx: Any, fours: Any, sums: Any, t: Any, *, slices: amp.constan
 
 
 def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, Any]:
-    """The largest block of which a product has enough for all units of the device."""
+    """The largest block of which a product has enough for all units of the device, and fills most of each."""
     limits = view.accelerator.limits
     units = limits.compute_units or 64
     batch, rows, columns = map(int, c.extent)
-    for block, least in _DEFAULTS:
+    is_double = c.dtype.itemsize == 8
+    for block, least in _DOUBLE if is_double else _DEFAULTS:
         made = Block(*block)
         count = batch * -(-rows // made.rows) * -(-columns // made.columns)
-        if count >= least * units and is_possible(made, limits):
+        is_full = made.rows < 2 * rows and made.columns < 2 * columns
+        if count >= least * units and is_full and is_possible(made, limits):
             return {"block": block}
-    return {"block": BLOCKS[-1]}
+    return {"block": _DOUBLE[-1][0] if is_double else BLOCKS[-1]}
 
 
 def is_possible(block: Block, limits: Any) -> bool:
-    """Whether a device has the threads and the memory for a tile."""
+    """Whether a device has the threads and the memory for a tile, of four bytes an element."""
     return bool(block.threads <= limits.tile_threads and block.nbytes <= limits.shared_bytes)
 
 
@@ -284,7 +304,7 @@ def product(
     depth_a, step_a, quads, step_b = steps
     domain = amp.extent(batch, -(-rows // made.rows), -(-4 * quads // made.columns) * made.threads)
     amp.parallel_for_each(
-        view, domain.tile(1, 1, made.threads), block_product, lazy.quads_of(a), lazy.quads_of(b), out,
+        view, domain.tile(1, 1, made.threads), block_product, quads_of(a), quads_of(b), out,
         rows, quads, ks[0], ks[1], depth_a, step_a, step_b, *numbers, rows=made.rows, columns=made.columns,
         depth=made.depth, high=made.high, wide=made.wide, lanes=made.lanes, slices=made.slices, threads=made.threads,
         per=made.threads * 4 // made.depth, whole=made.rows * made.depth // 4 // made.threads % 4 == 0,
@@ -294,7 +314,7 @@ def product(
 
 def takes(a: Packed, b: Packed) -> bool:
     """Whether these matrices can be read four elements at a time."""
-    return lazy.quads_of(a.values) is not None and lazy.quads_of(b.values) is not None
+    return quads_of(a.values) is not None and quads_of(b.values) is not None
 
 
 def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:

@@ -63,49 +63,85 @@ def magnitude(x: Any) -> Any:
 def find_pivot(
     t_idx: Any, own: Any, j: Any, start: Any, rows: Any, *, threads: amp.constant, best: amp.constant
 ) -> Any:
-    """The row of the largest element of column ``j``, from row ``j`` of the tile's rows on."""
+    """The row of the largest element of the first column, from row ``j`` of the tile's rows on."""
     found = best(-1.0, j)
     for r in amp.static_range(own.extent[0]):
         i = t_idx.local[1] + r * threads
         if i >= j and start + i < rows:
-            size = magnitude(own[r, j])
+            size = magnitude(own[r, 0])
             if size > found.size:
                 found = best(size, i)
+    if not amp.target.cpu and amp.target.has("subgroup_arithmetic"):
+        return _by_subgroups(t_idx, found.size, found.place, threads=threads)
     return tile.reduce(t_idx, found, larger).place
 
 
 @amp.func
-def eliminate(own: Any, upper: Any, t: Any, place: Any, *, j: amp.constant, threads: amp.constant) -> Any:
-    """Exchanges the rows ``j`` and ``place``, which are ``upper[1]`` and ``upper[0]``, and eliminates column ``j``.
+def _by_subgroups(t_idx: Any, size: Any, place: Any, *, threads: amp.constant) -> Any:
+    """The place of the largest size in the tile, of equal ones the first; each subgroup looks at the results of all.
 
-    It subtracts multiples of the pivot's row from the rows below.
+    The barrier before the next pivot lets threads use the memory again.
+    """
+    width = amp.subgroup.size()
+    subgroups = amp.tdiv(threads + width - 1, width)
+    sizes = amp.tile_static(amp.tdiv(threads, amp.target.subgroup_size) + 1, type(size))
+    places = amp.tile_static(amp.tdiv(threads, amp.target.subgroup_size) + 1, amp.int32)
+    none = amp.int32(2147483647)
+    largest = amp.subgroup.max(size)
+    first = amp.subgroup.min(place if size == largest else none)
+    if amp.subgroup.elect():
+        sizes[amp.subgroup.id()] = largest
+        places[amp.subgroup.id()] = first
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    size = type(size)(-1)
+    place = none
+    for k in range(amp.subgroup.lane(), subgroups, width):
+        if sizes[k] > size:
+            size = sizes[k]
+            place = places[k]
+        elif sizes[k] == size:
+            place = min(place, places[k])
+    largest = amp.subgroup.max(size)
+    return amp.subgroup.min(place if size == largest else none)
+
+
+@amp.func
+def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, *, threads: amp.constant) -> Any:
+    """Exchanges the rows ``j`` and ``place``, which are ``upper[1]`` and ``upper[0]``, and eliminates the first column.
+
+    It subtracts multiples of the pivot's row from the rows below, and moves the first column to the end.
     """
     columns = own.extent[1]
-    pivot = upper[0, j]
     for r in amp.static_range(own.extent[0]):
         i = t + r * threads
         if i == place and place != j:
-            for c in amp.static_range(columns):
-                own[r, c] = upper[1, c]
+            for p in amp.static_range(columns):
+                own[r, p] = upper[1, p]
         if r == 0 and i == j:
-            for c in amp.static_range(columns):
-                own[0, c] = upper[0, c]
-        if i > j:
-            # If the pivot is 0, so are the elements below it.
-            if magnitude(pivot) != 0:
-                own[r, j] = own[r, j] / pivot
-            for c in amp.static_range(j + 1, columns):
-                own[r, c] -= own[r, j] * upper[0, c]
+            for p in amp.static_range(columns):
+                own[0, p] = upper[0, p]
+        factor = own[r, 0]
+        # If the pivot is 0, so are the elements below it.
+        if i > j and magnitude(upper[0, 0]) != 0:
+            factor = factor / upper[0, 0]
+        for p in amp.static_range(1, columns):
+            x = own[r, p]
+            if i > j and p < columns - j:
+                x -= factor * upper[0, p]
+            own[r, p - 1] = x
+        own[r, columns - 1] = factor
 
 
+# The loop over the columns is no static range on purpose: see vkamp.linalg.qr_tiles.
 @amp.kernel
 def factor_columns(
-    t_idx, a, pivots, start, stop, first, last,
+    t_idx, a, pivots, start, stop, first, last, count,
     *, per: amp.constant, columns: amp.constant, threads: amp.constant, best: amp.constant,
 ):  # fmt: skip
     """Factors the columns ``start`` to ``stop``, and brings those of the panel, ``first`` to ``last``, up to date.
 
-    Their rows are exchanged, and the upper rows after ``stop`` are solved.
+    Their rows are exchanged, and the upper rows after ``stop`` are solved. ``count``: as ``columns``, unknown to the
+    compiler.
     """
     n = t_idx.tile[0]
     t = t_idx.local[1]
@@ -120,19 +156,18 @@ def factor_columns(
             own[r, c] = kind(0)
             if start + t + r * threads < rows and start + c < stop:
                 own[r, c] = a[n, start + t + r * threads, start + c]
-    for j in amp.static_range(columns):
+    for j in range(count):
         place = find_pivot(t_idx, own, j, start, rows, threads=threads, best=best)
         for r in amp.static_range(per):
-            for c in amp.static_range(columns):
-                if t + r * threads == place:
-                    upper[0, c] = own[r, c]
+            if t + r * threads == place:
+                for p in amp.static_range(columns):
+                    upper[0, p] = own[r, p]
         if t == j:
-            for c in amp.static_range(columns):
-                upper[1, c] = own[0, c]
+            for p in amp.static_range(columns):
+                upper[1, p] = own[0, p]
             places[j] = place
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        eliminate(own, upper, t, place, j=j, threads=threads)
-        t_idx.barrier.wait_with_tile_static_memory_fence()
+        eliminate(own, upper, t, j, place, threads=threads)
     for r in amp.static_range(per):
         for c in amp.static_range(columns):
             if start + t + r * threads < rows and start + c < stop:
@@ -239,7 +274,7 @@ def _factor_panel(view: amp.accelerator_view, made: Any, pivots: Any, first: int
         stop = min(start + columns, last)
         amp.parallel_for_each(
             view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, pivots, start, stop, first, last,
-            per=per, columns=columns, threads=threads, best=best,
+            columns, per=per, columns=columns, threads=threads, best=best,
         )  # fmt: skip
         if stop < last and stop < rows:
             amp.parallel_for_each(view, amp.extent(batch, rows - stop, last - stop), update_rest, made, start, stop)

@@ -51,14 +51,13 @@ def combine(t_idx: Any, x: Any, *, threads: amp.constant, largest: amp.constant)
             if amp.subgroup.elect():
                 parts[k, number] = own
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        for k in amp.static_range(x.extent[0]):
-            if number == k % subgroups:
-                own = type(x[k])(0)
-                for m in range(amp.subgroup.lane(), subgroups, size):
-                    own = max(own, parts[k, m]) if largest else own + parts[k, m]
-                own = amp.subgroup.max(own) if largest else amp.subgroup.add(own)
-                if amp.subgroup.elect():
-                    totals[k] = own
+        for k in range(number, x.extent[0], subgroups):
+            own = type(x[0])(0)
+            for m in range(amp.subgroup.lane(), subgroups, size):
+                own = max(own, parts[k, m]) if largest else own + parts[k, m]
+            own = amp.subgroup.max(own) if largest else amp.subgroup.add(own)
+            if amp.subgroup.elect():
+                totals[k] = own
     else:
         for k in amp.static_range(x.extent[0]):
             parts[k, t] = x[k]
@@ -95,20 +94,18 @@ def load_scaled(t_idx: Any, a: Any, own: Any, scales: Any, start: Any, stop: Any
 
 
 @amp.func
-def reflect(own: Any, row: Any, dots: Any, t: Any, *, j: amp.constant, threads: amp.constant) -> Any:
-    """Makes the elements below row ``j`` of column ``j`` zero, and applies the reflection to the columns behind it.
+def reflection_of(alpha: Any, dot: Any) -> Any:
+    """``tau``, the factor of the vector's elements, and the element that replaces ``alpha``, below which zeros follow.
 
-    ``row``: the elements of row ``j``; ``dots``: the products of column ``j`` below it with all columns.  Returns
-    ``tau``, and the factor of the elements of the vector.
+    ``dot``: the sum of the squares below ``alpha``.
     """
-    alpha = row[j]
     kind = type(alpha)
     factor, beta, tau = kind(0), alpha, kind(0)
     if hasattr(alpha, "imag"):
-        below = dots[j].real
+        below = dot.real
         has_parts = below != 0 or alpha.imag != 0
     else:
-        below = dots[j]
+        below = dot
         has_parts = below != 0
     if has_parts:
         size = amp.precise_math.sqrt(below + squared(alpha))
@@ -118,49 +115,69 @@ def reflect(own: Any, row: Any, dots: Any, t: Any, *, j: amp.constant, threads: 
             beta = -size if alpha >= 0 else size
         tau = (beta - alpha) / beta
         factor = kind(1) / (alpha - beta)
-    for c in amp.static_range(j + 1, own.extent[1]):
-        dots[c] = conjugated(tau) * (row[c] + conjugated(factor) * dots[c])
+    return tau, factor, beta
+
+
+@amp.func
+def reflect(own: Any, dots: Any, t: Any, j: Any, factor: Any, beta: Any, *, threads: amp.constant) -> Any:
+    """Applies a reflection to a thread's rows, whose first column is column ``j``, and moves that one to the end.
+
+    ``dots``: the multiples of the vector that the columns lose.
+    """
+    kind = type(beta)
+    last = own.extent[1] - 1
     for r in amp.static_range(own.extent[0]):
-        if t + r * threads > j:
-            own[r, j] = own[r, j] * factor
-            for c in amp.static_range(j + 1, own.extent[1]):
-                own[r, c] -= own[r, j] * dots[c]
-        if r == 0 and t == j:
-            own[0, j] = beta
-            for c in amp.static_range(j + 1, own.extent[1]):
-                own[0, c] -= dots[c]
-    return tau, factor
+        i = t + r * threads
+        x = own[r, 0]
+        if i > j:
+            x = x * factor
+        v = x if i > j else kind(1 if i == j else 0)
+        for p in amp.static_range(1, own.extent[1]):
+            own[r, p - 1] = own[r, p] - v * dots[p]
+        own[r, last] = beta if i == j else x
 
 
+# The loop over the columns is no static range on purpose: on an H100, the instructions of eight copies of its body took
+# longer to arrive than to run. So the columns move on by one place with each step, and at the end are in their places.
 @amp.kernel
 def factor_columns(
-    t_idx, a, taus, products, start, stop, *, per: amp.constant, columns: amp.constant, threads: amp.constant
+    t_idx, a, taus, products, start, stop, count, *, per: amp.constant, columns: amp.constant, threads: amp.constant
 ):  # fmt: skip
-    """Factors the columns ``start`` to ``stop``; ``products`` of the reflections' vectors, above the diagonal."""
+    """Factors the columns ``start`` to ``stop``; ``products`` of the reflections' vectors, above the diagonal.
+
+    ``count``: as ``columns``, unknown to the compiler.
+    """
     n = t_idx.tile[0]
     t = t_idx.local[1]
     kind = type(a[0, 0, 0])
     own = amp.private((per, columns), kind)
-    scales = amp.private(columns, type(squared(a[0, 0, 0])))
+    scales = amp.private(columns, type(squared(kind(0))))
     dots = amp.private(columns, kind)
     rows = amp.tile_static((columns, columns), kind)
     load_scaled(t_idx, a, own, scales, start, stop, threads=threads)
-    for j in amp.static_range(columns):
-        for c in amp.static_range(columns):
-            dots[c] = kind(0)
+    for j in range(count):
+        for p in amp.static_range(columns):
+            dots[p] = kind(0)
         for r in amp.static_range(per):
-            if t + r * threads > j:
-                for c in amp.static_range(columns):
-                    dots[c] += conjugated(own[r, j]) * own[r, c]
+            x = conjugated(own[r, 0]) if t + r * threads > j else kind(0)
+            for p in amp.static_range(columns):
+                dots[p] += x * own[r, p]
         if t == j:
-            for c in amp.static_range(columns):
-                rows[j, c] = own[0, c]
+            for p in amp.static_range(columns):
+                rows[j, p] = own[0, p]
         combine(t_idx, dots, threads=threads, largest=False)
-        tau, factor = reflect(own, rows[j], dots, t, j=j, threads=threads)
+        tau, factor, beta = reflection_of(rows[j, 0], dots[0])
         if t == 0 and start + j < stop:
             taus[n, start + j] = tau
-            for c in amp.static_range(j):
-                products[n, c, j] = conjugated(rows[j, c]) + factor * conjugated(dots[c])
+            for p in amp.static_range(1, columns):
+                if p >= columns - j:
+                    products[n, p + j - columns, j] = conjugated(rows[j, p]) + factor * conjugated(dots[p])
+        for p in amp.static_range(1, columns):
+            if p < columns - j:
+                dots[p] = conjugated(tau) * (rows[j, p] + conjugated(factor) * dots[p])
+            else:
+                dots[p] = kind(0)
+        reflect(own, dots, t, j, factor, beta, threads=threads)
     for c in amp.static_range(columns):
         if start + c < stop:
             for r in amp.static_range(per):
@@ -236,7 +253,7 @@ def factor(view: amp.accelerator_view, made: Any, taus: Any, first: int, last: i
         products = amp.array(amp.extent(batch, columns, columns), made.dtype, accelerator_view=view)
         amp.parallel_for_each(
             view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, taus, products, start, stop,
-            per=per, columns=columns, threads=threads,
+            columns, per=per, columns=columns, threads=threads,
         )  # fmt: skip
         if stop < last:
             tiles = -(-(last - stop) // _FEW)
