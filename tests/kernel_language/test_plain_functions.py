@@ -307,6 +307,36 @@ def test_vectors_structs_and_functors(accelerator_view):
     np.testing.assert_allclose(got, raw * 8 + 0.25, rtol=1e-6)
 
 
+@amp.struct
+class Affine:
+    """A linear function."""
+
+    factor: amp.float32
+    offset: amp.float32
+
+
+def test_structs_captured_by_members_of_objects(accelerator_view):
+    """A device function that reads the member puts the struct together for itself."""
+    raw = numbers()
+    line = Affine(2.0, 0.25)
+
+    class Calling:
+        def __init__(self, f):
+            self.f = f
+
+        @amp.func
+        def __call__(self, x):
+            return self.f(x)
+
+    def with_default(x, to=line):
+        return x * to.factor + to.offset
+
+    for function in (lambda x: x * line.factor + line.offset, with_default):
+        for given in (function, Calling(function), Calling(Calling(function))):
+            got = launched(accelerator_view, transform, (given,), raw)
+            np.testing.assert_allclose(got, raw * 2 + 0.25, rtol=1e-6)
+
+
 def test_in_loops_and_tiles(accelerator_view):
     @amp.kernel
     def tiled(t, op, a, out):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeGuard
 
@@ -19,8 +20,8 @@ from vkamp.front.functions import call_function
 from vkamp.front.guards import guard_of
 from vkamp.front.names import assemble, bind_argument, constant_value, member_at, wrap
 from vkamp.front.operators import is_plain
-from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, StructType, TupleType
-from vkamp.front.values import BoundFunction, Constant, Element, Functor, Number, TupleValue, Value
+from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, OperatorType, StructType, TupleType
+from vkamp.front.values import BoundFunction, Closure, Constant, Element, Functor, Number, TupleValue, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, Array, Struct, from_dtype, scalar_fields
 from vkamp.lang.kernel import DeviceFunction
@@ -72,7 +73,31 @@ def _member(ctx: Context, path: str, kind: ArgType, node: ast.Attribute) -> Valu
         found = constant_value(ctx.module.constant_values[path], span)
         assert found is not None
         return found
-    return ctx.module.captures[path]
+    found = ctx.module.captures[path]
+    return found if ctx.is_kernel else _captured_here(ctx, path, kind, found, node)
+
+
+def _captured_here(ctx: Context, path: str, kind: ArgType, value: Value, node: ast.Attribute) -> Value:
+    """A function with the structs that it captured in variables of the function that reads it."""
+    if isinstance(kind, StructType):
+        return _struct_here(ctx, path, kind.type, node)
+    if isinstance(kind, TupleType) and isinstance(value, TupleValue):
+        pairs = enumerate(zip(kind.items, value.items, strict=True))
+        return value.of(_captured_here(ctx, f"{path}[{k}]", item, part, node) for k, (item, part) in pairs)
+    if isinstance(kind, OperatorType) and isinstance(value, Closure):
+        kinds = dict(kind.members)
+
+        def here(name: str, item: Value) -> Value:
+            return _captured_here(ctx, f"{path}.{name}", kinds[name], item, node)
+
+        parameters = value.code.signature.parameters
+        defaults = {n: here(n, p.default) for n, p in parameters.items() if isinstance(p.default, Value) and n in kinds}
+        code = value.code
+        if any(isinstance(each, Element) for each in defaults.values()):
+            given = [p.replace(default=defaults.get(n, p.default)) for n, p in parameters.items()]
+            code = replace(code, signature=code.signature.replace(parameters=given))
+        return Closure(code, tuple((n, here(n, item)) for n, item in value.captured))
+    return value
 
 
 def _struct_here(ctx: Context, path: str, kind: Struct, node: ast.Attribute) -> Value:
