@@ -572,9 +572,9 @@ def test_another_compiler(project: Project, accelerator_view: amp.accelerator_vi
 
 
 def test_every_file_of_the_compiler_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rooms = ("front", "ir", "check", "lower", "emit", "pipeline", "lang")
+    rooms = [room for room in kernel_cache.COMPILER_FOLDERS if room]
     for room in rooms:
-        (tmp_path / room).mkdir()
+        (tmp_path / room).mkdir(parents=True, exist_ok=True)
     monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path)
     seen = set()
     for place in ("errors.py", *(f"{room}/a.py" for room in rooms), "emit/b.glsl"):
@@ -585,6 +585,26 @@ def test_every_file_of_the_compiler_counts(tmp_path: Path, monkeypatch: pytest.M
     assert len(seen) == 3 * (2 + len(rooms)) and None not in seen
     monkeypatch.setattr(kernel_cache, "_PACKAGE", tmp_path / "archive.zip")
     assert kernel_cache._compiler.__wrapped__() is None
+
+
+def test_the_compiler_is_in_these_folders() -> None:
+    """What the compiler imports counts, but for what runs programs and shows them."""
+    package = Path(amp.__file__).parent
+    program = (
+        "import sys, vkamp.pipeline.compiler\n"
+        "for module in sys.modules.values(): print(getattr(module, '__file__', None) or '')"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    files = [Path(line).relative_to(package) for line in printed.splitlines() if Path(line).is_relative_to(package)]
+    rooms = {file.parts[0] for file in files if len(file.parts) > 1} - {
+        "run",
+        "dispatch",
+        "profiling",
+        "display",
+        "edit",
+    }
+    inner = {file.parent.relative_to(package).as_posix() for room in rooms for file in (package / room).rglob("*.py")}
+    assert {"", *inner} == set(kernel_cache.COMPILER_FOLDERS)
 
 
 def test_a_process_without_the_compiler(project: Project) -> None:

@@ -11,10 +11,11 @@ known: 60 lines of divisions for four threads one after the other took 7.3 s, an
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Set
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.lowered import LaunchWord
+from vkamp.ir.lowered import LaunchWord, PureCall
 from vkamp.ir.rewrite import Names, nowhere
 from vkamp.ir.types import BOOL, INT32, UINT32
 
@@ -28,7 +29,10 @@ _WHOLE = "The sum hides the end from this driver, which would unroll this long l
 
 def quick_loops(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with long loops that stay loops, and with groups of the outermost ones where there are many."""
-    kernel = ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_kept_whole(f.body)))
+    sizes: dict[str, int] = {}
+    for each in kernel.functions:
+        sizes[each.name] = _size(each.body, sizes)
+    kernel = ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_kept_whole(f.body, sizes)))
     function = kernel.body
     if sum(map(_loops, function.body)) <= _MAX:
         return kernel
@@ -94,11 +98,11 @@ def _group(statements: list[ir.Stmt], counter: ir.Variable) -> ir.Block:
 # -- loops that stay loops -----------------------------------------------------------------------------------------
 
 
-def _kept_whole(block: ir.Block) -> ir.Block:
+def _kept_whole(block: ir.Block, sizes: Mapping[str, int]) -> ir.Block:
     out: list[ir.Stmt] = []
     for each in block:
-        statement = ir.map_blocks(each, _kept_whole)
-        if isinstance(statement, ir.For) and _is_taken_apart(statement) and _size((statement,)) > _MAX_SPLIT:
+        statement = ir.map_blocks(each, lambda inner: _kept_whole(inner, sizes))
+        if isinstance(statement, ir.For) and _is_taken_apart(statement) and _size((statement,), sizes) > _MAX_SPLIT:
             out.append(ir.Remark(nowhere(statement.span), _WHOLE))
             statement = dataclasses.replace(statement, stop=_more_than(statement.stop, nowhere(statement.span)))
         out.append(statement)
@@ -108,16 +112,26 @@ def _kept_whole(block: ir.Block) -> ir.Block:
 def _is_taken_apart(loop: ir.For) -> bool:
     if not _iterations(loop) or loop.unroll:
         return False
-    elements = (n for s in ir.walk_statements(loop.body) for n in ir.own_nodes(s) if isinstance(n, ir.ArrayElement))
-    return any(_is_private(e) and any(_names(i, loop.variable) for i in e.indices) for e in elements)
+    counted = {loop.variable.name}
+    for statement in ir.walk_statements(loop.body):
+        elements = (node for node in ir.own_nodes(statement) if isinstance(node, ir.ArrayElement))
+        if any(_is_private(e) and any(_names(i, counted) for i in e.indices) for e in elements):
+            return True
+        if (
+            isinstance(statement, ir.Assign)
+            and isinstance(statement.place, ir.Local)
+            and _names(statement.value, counted)
+        ):
+            counted.add(statement.place.variable.name)
+    return False
 
 
 def _is_private(element: ir.ArrayElement) -> bool:
     return isinstance(element.base, ir.Local) and element.base.variable.storage in ("private", "parameter")
 
 
-def _names(index: ir.Expr, variable: ir.Variable) -> bool:
-    return any(isinstance(node, ir.Local) and node.variable.name == variable.name for node in ir.walk(index))
+def _names(index: ir.Expr, variables: Set[str]) -> bool:
+    return any(isinstance(node, ir.Local) and node.variable.name in variables for node in ir.walk(index))
 
 
 def _iterations(loop: ir.For) -> int:
@@ -126,11 +140,17 @@ def _iterations(loop: ir.For) -> int:
     return len(range(*map(int, bounds))) if len(bounds) == 3 and bounds[2] else 0
 
 
-def _size(block: ir.Block) -> int:
-    """The expressions of a block, of loops that are taken apart once for each iteration."""
+def _size(block: ir.Block, sizes: Mapping[str, int]) -> int:
+    """The expressions of a block: those of loops that are taken apart for each iteration, of functions for each call.
+
+    ``sizes``: of the functions.
+    """
     total = 0
     for statement in block:
-        inner = sum(map(_size, ir.blocks(statement)))
+        inner = sum(_size(each, sizes) for each in ir.blocks(statement))
         times = _iterations(statement) if isinstance(statement, ir.For) and _is_taken_apart(statement) else 1
-        total += sum(1 for _ in ir.own_nodes(statement)) + times * inner
+        called = [statement.function] if isinstance(statement, ir.Call) else []
+        nodes = list(ir.own_nodes(statement))
+        called += [node.function for node in nodes if isinstance(node, PureCall)]
+        total += len(nodes) + sum(sizes[name] for name in called) + times * inner
     return total

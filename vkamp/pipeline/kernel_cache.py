@@ -88,12 +88,19 @@ def _hash(*parts: Any) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
+#: The folders with the files that kernels depend on.
+COMPILER_FOLDERS = (
+    *("", "lang", "front", "ir", "check", "check/instrument", "check/race_prover"),
+    *("lower", "legalize", "emit", "spirv", "pipeline"),
+)
+
+
 @functools.cache
 def _compiler() -> str | None:
     """The compiler itself: a change of any of its files makes other kernels.  ``None`` if it lies in no folder."""
     files = []
     try:
-        for room in ("", "front", "ir", "check", "lower", "emit", "pipeline", "lang"):
+        for room in COMPILER_FOLDERS:
             with os.scandir(_PACKAGE / room) as listing:
                 files += [
                     (room, item.name, status.st_size, status.st_mtime_ns)
