@@ -321,18 +321,11 @@ def test_imports_inside_functions_are_few() -> None:
     assert len(LAZY_IMPORTS) <= 15
 
 
-#: Circles that are known, and close at run time alone.
-CIRCLES = [{"vkamp.run.kompute", "vkamp.run.kompute_queue", "vkamp.run.submission"}]
-
-
 def test_modules_import_in_no_circle() -> None:
     graph = {
         name_of(module): {name for lazy in (False, True) for _, name in vkamp_imports(module, in_functions=lazy)}
         for module in modules()
     }
-    for circle in CIRCLES:
-        for name in circle:
-            graph[name] -= circle
     graphlib.TopologicalSorter(graph).prepare()
 
 

@@ -313,9 +313,9 @@ def test_a_gpu_that_no_engine_opens_says_what_the_direct_engine_says(script):
             def refuse(*_):
                 raise amp.AmpError("out of order")
 
-            from vkamp.run import kompute
+            from vkamp.run import kompute_device
             from vkamp.run.vulkan import device
-            device.Api = kompute._open_manager = refuse
+            device.Api = kompute_device._open_manager = refuse
             try:
                 amp.array(amp.extent(4), amp.int32)
             except amp.AmpError as error:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.run.conftest import ENGINES
 from vkamp.errors import AcceleratorRemovedError, EngineWarning
-from vkamp.run import kompute
+from vkamp.run import kompute_device
 from vkamp.run.engine import Dispatch
 from vkamp.run.kompute import KomputeEngine
 
@@ -393,15 +393,15 @@ def test_a_lost_device_is_noticed(card, known):
     ):
         with pytest.raises(AcceleratorRemovedError, match="its data are lost"):
             use()
-    key = next(k for k, d in kompute._open.devices.items() if d is device)
-    del kompute._open.devices[key]
+    key = next(k for k, d in kompute_device.open_devices.devices.items() if d is device)
+    del kompute_device.open_devices.devices[key]
     device.close()
 
 
 @pytest.mark.parametrize("card", [KomputeEngine], indirect=True)
 def test_a_program_that_kompute_keeps_waiting_is_warned_once(card, monkeypatch):
-    monkeypatch.setattr(kompute, "_MUCH", 1e-3)
-    monkeypatch.setattr(kompute.Device, "has_warned", False)
+    monkeypatch.setattr(kompute_device, "_MUCH", 1e-3)
+    monkeypatch.setattr(kompute_device.Device, "has_warned", False)
     a = card.buffer(np.arange(N))
 
     def chain():

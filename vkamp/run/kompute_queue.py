@@ -22,8 +22,9 @@ from vkamp.errors import AmpError
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.driver import PAUSE, pause_after
-from vkamp.run.engine import Dispatch, Sink, Timing
-from vkamp.run.kompute import Device, TensorSlot
+from vkamp.run.engine import DeviceInfo, Dispatch, Sink, Timing
+from vkamp.run.kompute_device import Device, TensorSlot, open_devices
+from vkamp.run.libraries import load_kp
 from vkamp.run.plan import levels
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 from vkamp.run.submission import KomputeReady, KomputeRecording, KomputeSubmission, Pending, call_noted, touches
@@ -45,6 +46,11 @@ _FIRST_PAUSE, _MAX_PAUSE = 2e-5, 2e-3
 _PART_PAUSED = 0.1
 #: A lost device never writes the word that is polled; waiting inside kp then raises an error (seconds).
 _POLL_LIMIT = 60.0
+
+
+def open_queue(info: DeviceInfo, *, mirrored: bool) -> KomputeQueue:
+    """A new queue on a device, which is opened with its first queue."""
+    return KomputeQueue(open_devices.open((info, mirrored), lambda: Device(load_kp(), info, mirrored=mirrored)))
 
 
 class KomputeQueue(BaseQueue[TensorSlot, Pending]):

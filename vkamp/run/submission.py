@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from vkamp.run.engine import Dispatch, Recording
-from vkamp.run.kompute import KomputeProgram, Pipeline, TensorSlot
+from vkamp.run.kompute_device import KomputeProgram, Pipeline, TensorSlot
 from vkamp.run.plan import Access, Regions, joint, levels
 from vkamp.run.work import BoundDispatch, BoundReady
 
