@@ -7,6 +7,7 @@ runs it on a GPU of any vendor, or on a CPU driver.
 import difflib as _difflib
 import importlib as _importlib
 from collections.abc import Callable as _Callable
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from numpy import (
@@ -40,7 +41,6 @@ from vkamp.dispatch import (
     result_type,
     use_shaders,
 )
-from vkamp.dispatch.streaming import stream
 from vkamp.display.status import TerminalStatus as _TerminalStatus
 from vkamp.errors import (
     AcceleratorRemovedError,
@@ -161,7 +161,6 @@ from vkamp.lang.vectors import (
 from vkamp.lang.views import array_view
 from vkamp.prebuilt import VERSION as _VERSION
 from vkamp.prebuilt import use_artifacts
-from vkamp.profiling import Profile, profile
 from vkamp.progress import current as _current_activity
 from vkamp.progress import set_reporter as _set_reporter
 from vkamp.run import accelerators as _accelerators
@@ -324,9 +323,12 @@ __all__ = [
     "use_shaders",
 ]
 
-#: Loaded by their first use, with the room vkamp.tuning.
-autotune: _Callable[..., _Any]
-tune: _Callable[..., _Any]
+if _TYPE_CHECKING:
+    from vkamp.dispatch.streaming import stream
+    from vkamp.profiling import Profile, profile
+
+    autotune: _Callable[..., _Any]
+    tune: _Callable[..., _Any]
 
 _accelerators.register_engine(_dispatch.ReferenceEngine())
 set_inspector(_dispatch.inspect_kernel)
@@ -349,10 +351,18 @@ def _elsewhere(name: str) -> str:
 
 #: Packages that are imported at their first use: ``amp.fft.fft(a)`` needs no separate import.
 _LIBRARIES = ("algorithms", "blas", "fft", "linalg", "rng", "tile", "tuning")
+#: Names that are loaded at their first use, with their modules.
+_LATER = {
+    "Profile": "vkamp.profiling",
+    "autotune": "vkamp.tuning",
+    "profile": "vkamp.profiling",
+    "stream": "vkamp.dispatch.streaming",
+    "tune": "vkamp.tuning",
+}
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LIBRARIES})
+    return sorted({*globals(), *_LIBRARIES, *_LATER})
 
 
 @_entry_point
@@ -360,8 +370,8 @@ def __getattr__(name: str) -> _Any:
     """The libraries, ``bfloat16`` (a class of the package ml_dtypes), and AMP's normalised types, which are refused."""
     if name in _LIBRARIES:
         return _importlib.import_module(f"vkamp.{name}")
-    if name in ("autotune", "tune"):
-        return getattr(_importlib.import_module("vkamp.tuning"), name)
+    if name in _LATER:
+        return getattr(_importlib.import_module(_LATER[name]), name)
     if name == "bfloat16":
         try:
             return _BFLOAT16.dtype.type
