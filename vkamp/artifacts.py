@@ -39,7 +39,7 @@ Quirk = Literal[
 
 #: Accesses to buffers whose subscripts are limited, for drivers that do not check them.
 Accesses = Literal["all", "atomics"]
-#: Bytes before and behind each buffer of the direct engine on CPU drivers, where limited atomic operations may go.
+#: Bytes before and after each buffer of the direct engine on CPU drivers, where limited atomic operations may go.
 ATOMIC_GUARD = 4096
 
 _MAX_THREADS = 2**32 - 1

@@ -192,7 +192,7 @@ def _snippet(span: Span, margin: int) -> list[str]:
     indent = len(text) - len(text.lstrip())
     start, stop = max(start, indent), max(stop, start + 1)
     if stop - indent > _WIDEST:
-        # A long line: what stands at the carets, and a little before.
+        # A long line: the part at the carets, and a little before it.
         first = max(indent, min(start - _WIDEST // 4, len(text) - _WIDEST))
         text, start, stop = text[: first + _WIDEST], start - first + indent, min(stop - first, _WIDEST) + indent
         text = text[:indent] + text[first:]

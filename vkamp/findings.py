@@ -319,7 +319,7 @@ def unravel(number: int, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def locate(word: int, strides: Sequence[int], shape: Sequence[int], size: int) -> tuple[tuple[int, ...], int] | None:
-    """Index and remaining words of what lies ``word`` words after a container's first element.
+    """Index and remaining words of the element ``word`` words after a container's first element.
 
     ``strides`` and ``size`` (of an element) are in words; ``None`` where strides overlap too much.
     """

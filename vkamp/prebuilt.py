@@ -173,7 +173,7 @@ def _open(folder: str, recording: bool) -> Artifacts:
 
 
 def _check(folder: Path) -> None:
-    """AmpError for a folder that is none of artifacts, or is for others."""
+    """Raises AmpError for a folder that contains no artifacts, or those of another version."""
     try:
         found = json.loads((folder / _MANIFEST).read_bytes())
         which = {name: found[name] for name in _versions()}

@@ -116,7 +116,7 @@ class _State:
     is_hidden: bool = False
 
     def wait(self) -> None:
-        """Shows what runs when it has lasted."""
+        """Shows an activity once it has lasted for a while."""
         timer = threading.Timer(DELAY, self.come)
         timer.daemon = True
         # Where no thread can be had, nothing is shown.

@@ -132,7 +132,7 @@ def _is_own(frame: FrameType) -> bool:
 
 
 def _trim(error: Exception) -> None:
-    """Drops vkamp's frames from an error that is the program's, and from the errors behind it."""
+    """Drops vkamp's frames from an error that is the program's, and from the errors that it chains."""
     trace = error.__traceback__
     if trace is None or os.environ.get("VKAMP_TRACEBACK") == "1" or not _is_deliberate(error, trace):
         return

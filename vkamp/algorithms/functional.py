@@ -112,13 +112,13 @@ def min(a: Any, b: Any) -> Any:
 
 @amp.func
 def fmax(a: Any, b: Any) -> Any:
-    """The larger one; the number of a number and NaN."""
+    """The larger of two numbers; of a number and NaN, the number."""
     return a if a > b or b != b else b
 
 
 @amp.func
 def fmin(a: Any, b: Any) -> Any:
-    """The smaller one; the number of a number and NaN."""
+    """The smaller of two numbers; of a number and NaN, the number."""
     return a if a < b or b != b else b
 
 

@@ -24,7 +24,7 @@ from vkamp.algorithms.scan import scan_counts
 #: Elements of a thread in each step of a tile: four times four neighbours.
 QUADS = 4
 STEP = TILE * QUADS * 4
-#: Tiles of a launch: so many that a GPU is not half empty at the end, and few to scan.
+#: The number of tiles in a launch: enough that a GPU is not half idle at the end, and few enough to scan quickly.
 _TILES = 1 << 13
 
 

@@ -247,7 +247,7 @@ def _best_of(view: amp.accelerator_view, words: lazy.Lazy, places: lazy.Lazy, k:
 
 # -- many elements ---------------------------------------------------------------------------------------------------
 
-#: The input is divided into groups of one thread each, with ``LOADS`` loads of four elements under way at a time.
+#: The input is divided into groups of one thread each, with ``LOADS`` loads of four elements in flight at a time.
 LOADS = 4
 #: Groups of many elements; the fewest elements to have groups, and the most.
 _GROUPS, FEWEST_IN_GROUPS, _MOST_IN_GROUPS = 1 << 17, 1 << 23, (1 << 31) - (1 << 24)

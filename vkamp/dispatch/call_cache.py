@@ -49,7 +49,8 @@ _MAX_CALLS = 1024
 _MAX_COPIES = 4
 #: Launches of a call: a factorisation of a large matrix has thousands.
 _MAX_LAUNCHES = 4096
-#: Bytes that remembered calls hold: a part of the device's own memory, or of the host's, and at least so many.
+#: The bytes that remembered calls may hold: a fraction of the device's own memory, or of the host's, and at least a
+#: minimum.
 _PART, _PART_OF_HOST, _LEAST_BYTES = 16, 64, 64 << 20
 #: The part of these bytes that one call may hold.
 _PART_OF_CALL = 4

@@ -34,7 +34,7 @@ from vkamp.run.workarounds import quirks_of
 #: The most memory that a check takes for its notes, and the part of the device's memory.
 _MAX_BYTES = 1 << 30
 _MAX_PART = 4
-#: A smaller budget is none.
+#: A smaller budget counts as none.
 _MIN_WORDS = 1 << 16
 
 

@@ -33,7 +33,7 @@ def parse(name: str, args: tuple[Any, ...]) -> tuple[accelerator_view | None, An
 
 
 def decorator(name: str, does: str, tells: str, run: Callable[[Any], T]) -> Callable[[Any], T]:
-    """The form of ``amp.NAME`` without a kernel; ``does`` and ``tells`` are verbs for who gives it a kernel."""
+    """The form of ``amp.NAME`` without a kernel. ``does`` and ``tells`` are the verbs of its error message."""
 
     @entry_point
     def apply(function: Any) -> T:

@@ -260,7 +260,7 @@ def export(programs: KernelPrograms, request: pipeline.Request, form: Target) ->
     known = next((kept for kept in store.kept if kept.name == name), None)
     glsl = pipeline.executable(programs.compiled, target).shader.glsl
     if known is not None and known.is_touched:
-        # What is generated now is noted, for a merge: of a closure nobody else knows it.
+        # The generated shader is recorded for a later merge: for a closure, this is the only record.
         store.note(name, glsl)
         _export.names[name] = "stale" if is_stale(known, glsl) else "edited"
         return

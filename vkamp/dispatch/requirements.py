@@ -72,7 +72,9 @@ def has_products(compiled: Compiled, info: DeviceInfo) -> bool:
 
 
 def _other_shapes(shape: MatrixShape, info: DeviceInfo) -> str:
-    """What a device has instead of a product: the nearest of the same types, else those of others."""
+    """The products that a device offers instead of one: the nearest one of the same types, or else those of other
+    types.
+    """
 
     def distance(other: MatrixShape) -> int:
         sizes = zip((shape.rows, shape.columns, shape.inner), (other.rows, other.columns, other.inner), strict=True)
@@ -132,7 +134,7 @@ def check_kernel(compiled: Compiled, view: accelerator_view) -> None:
 
 
 def _tile_of(threads: int, rank: int) -> str:
-    """A tile of at most so many threads: of equal sizes, powers of two, as far as they divide."""
+    """A tile with at most this many threads: its sizes are equal powers of two, as far as possible."""
     bits = max(threads.bit_length() - 1, 0)
     return ", ".join(str(1 << (bits // rank + (dim >= rank - bits % rank))) for dim in range(rank))
 
@@ -161,7 +163,7 @@ def check_tile(domain: Domain, view: accelerator_view) -> None:
 
 
 def check_subgroup_tile(lanes: int, kernel: str, domain: Domain) -> None:
-    """Refuses a domain whose tiles have no full subgroups of so many lanes."""
+    """Refuses a domain whose tiles have no full subgroups of this many lanes."""
     requires = _requires(lanes, kernel)
     if domain.tile is None:
         raise InvalidComputeDomainError(f"{requires}: launch it over a tiled domain, extent.tile(...)")

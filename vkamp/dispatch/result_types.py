@@ -1,4 +1,4 @@
-"""``amp.result_type``: the type of what a function of kernels returns, without running it."""
+"""``amp.result_type``: the type that a device function returns, without running it."""
 
 # Kernels have untyped parameters; a constant may be a function.
 # mypy: disable-error-code="no-untyped-def, operator"

@@ -220,7 +220,7 @@ class _Block:
         }
 
     def part(self, each: _Rows, rows: int) -> array_view:
-        """The part that a block of so many rows uses."""
+        """The part that a block with this many rows uses."""
         found: array_view = self.arrays[each.name][0 : rows + each.after]
         return found
 

@@ -16,7 +16,7 @@ class Difference:
 
 
 def differences(edited: Interface, generated: Interface, shared_limit: int | None = None) -> list[Difference]:
-    """The differences of an edited shader's interface from its kernel's; ``[]`` if there are none.
+    """The differences between an edited shader's interface and its kernel's; ``[]`` if there are none.
 
     The element types of buffers may differ (four floats may be read as one vec4), and tile_static memory may be larger,
     up to ``shared_limit`` bytes.

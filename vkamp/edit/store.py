@@ -235,7 +235,7 @@ class Store:
         return Kept(Store(self.folder), name, record)
 
     def keep_before(self, kept: Kept, name: str) -> None:
-        """Keeps a copy of an edited file and its base, for :meth:`undo` of what replaces ``name``."""
+        """Keeps a copy of an edited file and its base, so that :meth:`undo` can restore what replaces ``name``."""
         before = {"text": kept.text, "base": kept.base_text, "record": json.loads(_json(kept.record))}
         _write(self.base / f"{name}{_BEFORE}", json.dumps(before))
 

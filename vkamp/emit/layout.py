@@ -15,7 +15,7 @@ from vkamp.ir.types import UINT32, Array, Field, Struct, Type, alignment_of
 
 @dataclass(frozen=True)
 class Member:
-    """A member of a struct; ``field`` is ``None`` for padding of so many ``bytes``."""
+    """A member of a struct; ``field`` is ``None`` for padding with this many ``bytes``."""
 
     field: Field | None
     bytes: int = 0

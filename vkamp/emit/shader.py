@@ -333,7 +333,7 @@ def _field_names(struct: Struct) -> dict[str, str]:
 
 
 def _description(kernel: ir.Kernel) -> list[str]:
-    """The header comment: what kernel this is, for which tile, of what arguments."""
+    """The header comment: the kernel, the tile, and the arguments."""
     table = access(kernel)
     tile = "untiled" if kernel.tile is None else f"tiles of {_sizes(kernel.tile)} threads"
     if kernel.lanes is not None:

@@ -639,7 +639,7 @@ def _filled(template: str, *parts: str) -> str:
 
 
 def _is_same_for_all(loop: ir.For) -> bool:
-    """Whether a loop has the same iterations in all lanes, of what constants and the launch say alone."""
+    """Whether a loop has the same iterations in all lanes, because they depend on constants and the launch alone."""
     nodes = [n for bound in (loop.start, loop.stop, loop.step) for n in ir.walk(bound)]
     if any(isinstance(n, (ir.Load, ir.ThreadIndex, ir.SubgroupIndex, PureCall)) for n in nodes):
         return False

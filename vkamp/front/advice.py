@@ -277,7 +277,7 @@ def plain_call(target: Any, first: str) -> str:
 
 
 def with_second_argument(name: str, row: str, first: str, second: str) -> str:
-    """For a function of one argument that Python gives a second one."""
+    """Advice for a function of one argument that, in Python, has a second one."""
     if row == "log":
         return f"{name}({first}) / {name}({second})"
     if row == "round":

@@ -75,7 +75,9 @@ _NUMPY_NAMES = {
 
 
 def _python_functions() -> dict[int, BuiltinRow]:
-    """The rows that Python's own functions stand for, by identity: builtins, math, and numpy's of the same meaning."""
+    """The rows that Python's own functions correspond to, by identity: builtins, math, and equivalent functions of
+    numpy.
+    """
     table: dict[int, BuiltinRow] = {}
     for row in BUILTINS.values():
         for spelling in row.python:

@@ -61,7 +61,7 @@ def closure(ctx: Context, node: ast.FunctionDef | ast.Lambda, name: str) -> Clos
 
 
 def _signature(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> inspect.Signature:
-    """The parameters, their defaults evaluated where the function stands."""
+    """The parameters, and their defaults, which are evaluated where the function is defined."""
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     defaults: dict[str, ast.expr] = {}

@@ -84,7 +84,9 @@ def _call(ctx: Context, function: Any, args: list[ir.Expr], nodes: Any, node: as
 
 
 def function(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value | None:
-    """A function that real numbers have, of complex numbers; ``None``: there are none, or it has no complex form."""
+    """The complex form of a function of real numbers; ``None`` if no argument is complex, or the function has no
+    complex form.
+    """
     known = _FUNCTIONS.get(row.name.removeprefix("precise_"))
     if known is None:
         return None

@@ -206,7 +206,7 @@ def _in_double(ctx: Context, expr: ir.Expr) -> ir.Expr:
 
 
 def double_of(value: Constant | Number, span: Span) -> ir.Expr | None:
-    """A constant, a float of the launch or an integer in double precision, to compute with it so as well."""
+    """A constant, a float of the launch or an integer in double precision, for computing in that precision as well."""
     if isinstance(value, Counter):
         return value.in_type(FLOAT64, span)
     if isinstance(value, Constant):

@@ -22,7 +22,7 @@ _EXACT = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
 
 
 class CopiesNeededError(Exception):
-    """Loops whose counters are needed as numbers: lowering starts again with copies of their bodies."""
+    """Loops whose counters are needed as numbers: lowering starts again, and copies their bodies."""
 
     def __init__(self, loops: frozenset[Span]) -> None:
         super().__init__(loops)

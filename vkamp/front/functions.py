@@ -104,7 +104,7 @@ def _local_callee(closure: Closure) -> _Callee:
     )
 
 
-#: An argument that stands for itself: its value, and the syntax that messages point at.
+#: An argument as its value, and as the syntax that messages point at.
 _Argument = tuple[Value, ast.expr]
 
 

@@ -221,7 +221,7 @@ def is_of_library(target: Any) -> bool:
 
 
 def of_object(value: Any) -> str | None:
-    """Advice for an object of a library's that a kernel cannot use."""
+    """Advice for a library's object that a kernel cannot use."""
     module = "" if isinstance(value, ModuleType) else type(value).__module__
     return _RANDOM if module.startswith("numpy.random") or module.split(".")[0] == "random" else None
 

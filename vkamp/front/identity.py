@@ -116,7 +116,7 @@ def describe_code(function: FunctionType) -> str | None:
 
 
 def hash_of_code(code: CodeType) -> str:
-    """A hash of a function's code with the lines that it stands in, and without the file."""
+    """A hash of a function's code that includes its lines, but not its file."""
     return _hash_of(CodeKey(code))
 
 

@@ -43,7 +43,7 @@ def _assignment(name: str, value: bool, where: ast.stmt) -> ast.stmt:
 
 
 def without_else(node: ast.For | ast.While, taken: Container[str]) -> tuple[list[ast.stmt], ast.If | None]:
-    """The statements that a loop with ``else`` stands for: the loop, and the branch behind it if breaks leave the loop.
+    """The statements that replace a loop with ``else``: the loop, and a branch after it if breaks leave the loop.
 
     ``taken``: names that they must not use.
     """

@@ -451,7 +451,7 @@ _FUNCTIONS: dict[str, Callable[[Context, ast.Call, dict[str, ast.expr]], Value]]
 
 
 def target_of(ctx: Context, target: ast.expr) -> ArrayRef | None:
-    """The matrix that an assignment to a target changes; ``None`` where there is none yet."""
+    """The matrix that an assignment to a target changes; ``None`` if there is none yet."""
     if isinstance(target, ast.Name):
         slot = ctx.slots.get(target.id)
         found = slot.value if slot is not None else None

@@ -90,7 +90,7 @@ def wrap(value: Any, span: Span) -> Value:
 
 
 def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value:
-    """Declares a parameter or capture of the kernel and gives the value that its name stands for."""
+    """Declares a parameter or capture of the kernel, and returns the value of its name."""
     if isinstance(kind, BufferType):
         param = ir.BufferParam(name, kind.element, kind.rank, kind.readonly, kind.dense, kind.storage, span, kind.unit)
         module.buffers[name] = param

@@ -131,7 +131,7 @@ def is_handed_over(origin: str, value: Any) -> bool:
 
 
 def operator_type(value: Any, members: tuple[tuple[str, ArgType], ...]) -> OperatorType:
-    """The type of a function, given those of what it captured."""
+    """The type of a function, given the types of its captures."""
     plain = plain_of(value)
     assert plain is not None
     key, module = CodeKey(plain.__code__), id(plain.__globals__)

@@ -84,7 +84,7 @@ def name_nodes(node: FunctionNode) -> Iterator[ast.Name]:
 
 
 def _free(nodes: Iterator[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]:
-    """The names among some nodes, and in the scopes that begin there, that are none of ``bound``."""
+    """The names among some nodes, and in the scopes that begin there, that are not in ``bound``."""
     for item in nodes:
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id not in bound:
             yield item

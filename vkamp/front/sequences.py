@@ -396,7 +396,7 @@ def _once(ctx: Context, value: Value, name: str) -> Value:
 
 
 def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast.expr) -> tuple[Value, ...]:
-    """The items of ``value``, which ``node`` stands for, for the targets: a starred one takes a tuple of the rest."""
+    """The items of ``value``, the value of ``node``, for the targets. A starred target takes a tuple of the rest."""
     sequence = _of_value(ctx, value, node)
     if sequence is None or sequence.count is None or sequence.count > _MAX_ITEMS:
         help_text = "unpack a tuple or an index"

@@ -330,7 +330,7 @@ def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
 
 
 def exactly(value: Any) -> Any:
-    """What tells a constant from others: 0.0 from -0.0, 1 from True, and NaN from nothing else."""
+    """A key that distinguishes constants that compare equal: 0.0 from -0.0, and 1 from True. NaN equals itself."""
     if isinstance(value, tuple):
         return tuple, tuple(map(exactly, value))
     return type(value), repr(value) if isinstance(value, (float, np.floating)) else value

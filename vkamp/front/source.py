@@ -69,12 +69,12 @@ def _nowhere(code: CodeType) -> str | None:
     return None
 
 
-#: Gives the text of the file of a function's code, where the file itself is not there.
+#: Supplies the text of the file of a function's code if the file itself is missing.
 _supplier: Callable[[CodeType], str | None] = _nowhere
 
 
 def supply_sources(supplier: Callable[[CodeType], str | None]) -> None:
-    """Asks ``supplier`` for the texts of files that are not there."""
+    """Registers ``supplier``, which is asked for the texts of files that are missing."""
     global _supplier
     _supplier = supplier
 

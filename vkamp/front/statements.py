@@ -476,7 +476,7 @@ def _exits(ctx: Context) -> LoopExits:
 
 
 def _loop_with_else(ctx: Context, node: ast.For | ast.While) -> None:
-    """The loop, and a branch behind it for its ``else``. The other side of the branch is where its breaks lead to."""
+    """The loop, and a branch after it for its ``else``. The other side of the branch is where its breaks lead to."""
     statements, branch = without_else(node, ctx.slots.keys() | ctx.local_names)
     ctx.statements(statements)
     if branch is not None:

@@ -223,7 +223,7 @@ def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript
 
 
 def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr, *, in_index: bool = False) -> Value:
-    """An item chosen at run time: all are numbers or vectors of one type, or tuples of such.
+    """An item chosen at run time: all are numbers or vectors of one type, or tuples of these.
 
     ``in_index``: the items are components of indices or extents.
     """

@@ -18,7 +18,7 @@ import numpy as np
 from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
 
-#: A number with so many values is a constant; with another one it varies.
+#: A number with at most this many values stays a constant; with more it becomes a run-time argument.
 _MAX_VALUES = 2
 _LARGEST = float(np.finfo(np.float32).max)
 

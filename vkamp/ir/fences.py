@@ -42,7 +42,7 @@ FENCES: dict[str, Fence] = {
     )
 }
 
-#: What stands for a waiting fence where one subgroup runs a whole tile, by what it orders (global, tile_static).
+#: What replaces a waiting fence if one subgroup runs a whole tile, by the memory that it orders (global, tile_static).
 LANE_FENCES: dict[tuple[bool, bool], Fence] = {
     (row.orders_global, row.orders_tile_static): row
     for row in (

@@ -51,7 +51,7 @@ class WordPart(ir.Expr):
 
 @dataclass(frozen=True, repr=False)
 class WithWordPart(ir.Expr):
-    """``word`` with another value of such an element."""
+    """``word`` with another value for one of its elements."""
 
     LEVEL = "lowered"
     word: ir.Expr

@@ -581,7 +581,7 @@ def map_kernel(kernel: Kernel, change: Callable[[Node], Node]) -> Kernel:
 
 
 def once_per_kernel(find: Callable[[Kernel], _T]) -> Callable[[Kernel], _T]:
-    """A function that passes ask again and again: each kernel keeps its answer, which nobody may change."""
+    """Makes each kernel keep the result of a function that passes call repeatedly; the result must not be changed."""
 
     @functools.wraps(find)
     def kept(kernel: Kernel) -> _T:

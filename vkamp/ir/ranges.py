@@ -19,7 +19,7 @@ from vkamp.ir.types import INT32, Scalar, Type, int_range
 _INT_MAX = int_range(INT32)[1]
 #: The bytes of the largest buffer that anything addresses.
 _LARGEST_BUFFER = 2**32
-#: No device has tiles of so many threads, nor subgroups of so many lanes.
+#: No device has tiles with so many threads, nor subgroups with so many lanes.
 _SUBGROUP_MAX = 2**16
 
 

@@ -36,7 +36,7 @@ class Names:
 
 
 def nowhere(span: Span) -> Span:
-    """A place near ``span`` that is no line of the program: of what only a pass makes."""
+    """A location near ``span`` that is no line of the program, for nodes that only a pass creates."""
     return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
 
 
@@ -84,7 +84,7 @@ def filtered(block: ir.Block, keep: Callable[[ir.Stmt], bool]) -> ir.Block:
 
 
 def substituted(node: _Rewritten, values: Mapping[str, ir.Expr]) -> _Rewritten:
-    """An expression or statement with values in the places of whole variables, by name."""
+    """An expression or statement in which values replace whole variables, by name."""
 
     def change(node: ir.Node) -> ir.Node:
         if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):

@@ -127,7 +127,7 @@ def _check_type(kind: Type, span: Span) -> None:
 
 
 def _completes(block: ir.Block) -> bool:
-    """Whether the end of a block can be reached, as far as its structure tells."""
+    """Whether the end of a block can be reached, judged by its structure."""
     return all(_statement_completes(s) for s in block)
 
 
@@ -314,7 +314,7 @@ class _FunctionVerifier:
         return variable.storage == "parameter" and isinstance(variable.type, Array)
 
     def operands(self, statement: ir.Atomic, count: int, kind: Type) -> None:
-        """The values of an atomic; the expected one of compare_exchange stands by itself."""
+        """The values of an atomic operation; the expected value of compare_exchange is checked separately."""
         compares = statement.name == "atomic_compare_exchange"
         self.expect((statement.expected is not None) == compares, statement, "`expected`")
         if statement.expected is not None:

@@ -143,7 +143,7 @@ def take_device(source: Any, location: Location, *, copy: bool | None) -> tuple[
     copy is necessary.
     """
     name, (kind, number) = type(source).__name__, source.__dlpack_device__()
-    # The smallest storage tells whether the location can use the memory of CUDA at all.
+    # The smallest storage shows whether the location can use the memory of CUDA at all.
     reason = external_memory(location.allocate(4))
     if isinstance(reason, str):
         raise TypeError(

@@ -32,7 +32,7 @@ _OF_CALL = _references(_holder.held) - 1
 
 
 def is_unused(containers: Sequence[Container]) -> bool:
-    """Whether nobody but ``containers``, a list that holds each of them once, has them or parts of their memory."""
+    """Whether only ``containers``, a list that holds each of them once, refers to them and to parts of their memory."""
     for k in range(len(containers)):
         if sys.getrefcount(containers[k]) > _OWN:
             return False

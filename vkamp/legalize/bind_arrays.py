@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from vkamp.ir import nodes as ir
 from vkamp.ir.rewrite import with_variables
 
-#: For each parameter: the variable that stands in its place, or ``None``.
+#: For each parameter: the variable that replaces it, or ``None``.
 _Binding = tuple[ir.Variable | None, ...]
 
 

@@ -36,7 +36,7 @@ from vkamp.legalize.plain_bodies import (
     peeled,
 )
 
-#: Up to so many elements the calls for a piece are in a row, beyond that in a loop.
+#: Up to this many elements, the calls for a piece are unrolled; beyond that they are in a loop.
 _MAX_IN_A_ROW = 4
 #: Comparisons that hold for all of a piece if they hold for its last element, and those for its first.
 _UPPER, _LOWER = ("lt", "le"), ("gt", "ge")
@@ -177,7 +177,7 @@ class _PieceKernel:
         return ir.BufferElement(self.span, self.buffers[name].element, name, (*before, last))
 
     def number(self, name: str, last: ir.Expr) -> ir.Expr:
-        """The number of such an element in its memory."""
+        """The number of an element in its memory."""
         return element_number(self.buffers[name], self.place(name, last).indices)
 
     def kind(self, name: str) -> Scalar | Vector:
@@ -193,7 +193,7 @@ class _PieceKernel:
         return ir.Variable(f"{name}_values", self.kind(name), "local", self.span)
 
     def in_values(self, name: str, number: ir.Expr) -> ir.Place:
-        """An element of such a variable, or the word that it is a part of."""
+        """An element of a variable, or the word that contains it."""
         variable, element = self.values(name), self.buffers[name].element
         base = self.make.local(variable)
         if not isinstance(variable.type, Vector):

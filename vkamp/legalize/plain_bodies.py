@@ -88,7 +88,7 @@ def _reads_nothing(value: ir.Expr) -> bool:
 
 
 def _behind_test(head: ir.Stmt, rest: ir.Block, last: int, body: PlainBody) -> tuple[list[ir.Compare], ir.Block] | None:
-    """The tests of an ``if`` that all the rest is in or behind, and the rest."""
+    """The tests of an ``if`` that contains or precedes all the rest, and the rest."""
     if not isinstance(head, ir.If) or head.orelse:
         return None
     leaves = len(head.then) == 1 and isinstance(head.then[0], ir.Return)
@@ -222,7 +222,7 @@ def _fits(buffer: ir.BufferParam, target: Target) -> bool:
     if not isinstance(kind, Scalar):
         return False
     if kind.is_narrow_float and "counted_paths" in target.quirks and not DeviceTypes(target.types).computes(kind):
-        # SwiftShader takes longer to compile so many conversions in integers than pieces save.
+        # These conversions in integers take SwiftShader longer to compile than pieces save.
         return False
     return kind.size <= WORD or kind == FLOAT64
 

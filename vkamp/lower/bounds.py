@@ -108,7 +108,7 @@ def _is_value(statement: ir.Stmt) -> bool:
 
 
 def known_before(last: ir.Stmt, block: ir.Block) -> dict[str, ir.Expr]:
-    """The values that variables have before a statement of a block, of what the block does not change."""
+    """The values that variables have before a statement of a block, as far as the block does not change them."""
     changes = assigned(block)
     known: dict[str, ir.Expr] = {}
     for statement in block:

@@ -187,7 +187,7 @@ _EVERYTHING: _Key = ("everything",)
 
 @dataclass
 class _Versions:
-    """How often what an element depends on has changed so far."""
+    """How often the values that an element depends on have changed so far."""
 
     variables: Counter[str] = field(default_factory=Counter)
     memory: Counter[_Key] = field(default_factory=Counter)

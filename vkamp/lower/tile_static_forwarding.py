@@ -127,7 +127,7 @@ def index_values(kernel: ir.Kernel) -> dict[str, ir.Expr]:
 
 
 def _is_fixed(expr: ir.Expr) -> bool:
-    """Whether an expression is arithmetic of what never changes for a thread."""
+    """Whether an expression is arithmetic of values that never change for a thread."""
     for node in ir.walk(expr):
         if isinstance(node, ir.Binary) and node.op in ("add", "sub", "mul"):
             continue

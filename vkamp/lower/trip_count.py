@@ -1,4 +1,4 @@
-"""How many iterations the loops of a kernel have: some drivers end all of them after so many."""
+"""The number of iterations of a kernel's loops: some drivers end all loops after a number of iterations."""
 
 from __future__ import annotations
 

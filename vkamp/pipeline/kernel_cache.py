@@ -97,7 +97,7 @@ COMPILER_FOLDERS = (
 
 @functools.cache
 def _compiler() -> str | None:
-    """The compiler itself: a change of any of its files makes other kernels.  ``None`` if it lies in no folder."""
+    """The compiler itself: a change of any of its files makes other kernels.  ``None`` if it is in no folder."""
     files = []
     try:
         for room in COMPILER_FOLDERS:
@@ -337,7 +337,7 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Sto
 
 
 def _has_changed(index: Mapping[str, Any], request: Request, values: Iterable[Any]) -> bool:
-    """Whether a file of the functions of a kernel that was compiled ahead is there, and has another text now."""
+    """Whether a source file of a kernel that was compiled ahead exists and has changed since."""
     if "sources" not in index:
         return False
     for then, code in zip(index["sources"], _codes(request, values), strict=True):

@@ -129,6 +129,6 @@ class FeatureChain:
                     setattr(made, field, 0)
 
     def names(self) -> frozenset[str]:
-        """vkamp's names of what the device has."""
+        """vkamp's names of the device's features."""
         has = {field for made, used in self._structs for field in used if getattr(made, field)}
         return frozenset(name for name, fields in _NEEDED.items() if has.issuperset(fields))

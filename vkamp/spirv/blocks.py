@@ -51,7 +51,7 @@ class BasicBlock:
 
     @property
     def merge_label(self) -> int:
-        """The label of the block behind the construct that this block is the head of; 0 if it is none."""
+        """The label of the block after the construct that this block is the head of; 0 if it is none."""
         return 0 if self.merge is None else self.merge.operands[0]
 
     @property
@@ -132,7 +132,7 @@ class SpirvModule:
 
 
 def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The opcodes and operands of a module. AmpError if it is none."""
+    """The opcodes and operands of a module. AmpError if the bytes are no module."""
     if len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
         raise AmpError(f"this is not a SPIR-V module: {len(spirv)} bytes")
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
@@ -148,7 +148,7 @@ def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def parse(spirv: bytes) -> SpirvModule:
-    """The module of these bytes. AmpError if they are none."""
+    """Parses a module from bytes. AmpError if they are no module."""
     found = [Instruction(op, operands) for op, operands in instructions(spirv)]
     module = SpirvModule(list(struct.unpack(f"<{_HEADER_WORDS}I", spirv[: 4 * _HEADER_WORDS])))
     function: SpirvFunction | None = None

@@ -76,7 +76,7 @@ class _Types:
         return number
 
     def value(self, number: int) -> int | None:
-        """The value of a constant; ``None``: it is none."""
+        """The value of a constant; ``None`` if it is no constant."""
         known = self.constants.get(number)
         return None if known is None else known[2]
 

@@ -18,7 +18,7 @@ _VULKAN_1_1, _SPV_1_3 = 1 << 22 | 1 << 12, 1 << 16 | 3 << 8
 _NO_PROFILE = 1
 #: Of glslang_messages_t: the rules of SPIR-V and of Vulkan.
 _MESSAGES = 1 << 3 | 1 << 4
-#: It ends after so many seconds without a shader.
+#: The process ends after this many seconds without a shader.
 _IDLE = 20.0
 
 

@@ -46,7 +46,7 @@ def newer_than(compiler: Compiler) -> tuple[Compiler, tuple[int, ...]] | None:
         try:
             version = version_of(other)
         except AmpError:
-            # One that does not run is none to recommend.
+            # A compiler that does not run is not recommended.
             continue
         if own is not None and version is not None and version > max(own, best[1] if best else own):
             best = other, version

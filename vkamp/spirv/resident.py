@@ -1,4 +1,4 @@
-"""glslang's library in a process that stays: most of what glslangValidator takes for a shader is its start."""
+"""glslang's library in a process that stays alive: most of the time of glslangValidator is its start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 PROGRAM = Path(__file__).with_name("library.py")
-#: After so many that ended on a shader no other is started.
+#: After this many processes that ended while compiling a shader, no other is started.
 _MAX_FAILURES = 3
 
 

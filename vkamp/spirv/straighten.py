@@ -165,7 +165,7 @@ def _leads_to(blocks: dict[int, BasicBlock], first: int, ends: Set[int], target:
 
 class _SingleExit:
     """Makes a function return at its end alone: a return stores the result and branches to the exit, and what comes
-    behind the construct with the return becomes the other side of it.
+    after the construct with the return becomes the other side of it.
 
     A variable says of what may have returned or not (a loop, a side of a selection that returns in some cases) whether
     it has.
@@ -209,7 +209,7 @@ class _SingleExit:
         return any(block in self.inside(head) for head in self.function.blocks if head.is_loop)
 
     def leave(self, head: BasicBlock) -> None:
-        """Lets the returns in a loop leave it, and return behind it. Inner loops come first."""
+        """Makes the returns in a loop leave it, and return after it. Inner loops come first."""
         returns = [block for block in self.inside(head) if _returns(block)]
         for block in returns:
             self.end(block, head.merge_label, flagged=True)
@@ -283,7 +283,7 @@ class _SingleExit:
                 self.region(side, merge, flagged=flagged)
             self.blocks[merge].end = _branch(stop)
             return stop, stop
-        # What comes behind the selection becomes a part of the side that does not return.
+        # The code after the selection becomes a part of the side that does not return.
         exit_ = self.new_block(_branch(stop))
         for block in list(_reached(self.blocks, merge, {stop})):
             _retarget(block, stop, exit_.label)
@@ -381,7 +381,7 @@ class _Chooser:
         self.blocks = function.by_label()
         self.arrivals = Counter(label for block in function.blocks for label in set(block.targets))
         heads = [block for block in function.blocks if block.merge is not None]
-        #: How often each block is named as the one behind a construct, or as the one that continues a loop.
+        #: How often each block is named as the one after a construct, or as the one that continues a loop.
         self.named = Counter(label for b in heads if b.merge for label in b.merge.operands[: 1 + b.is_loop])
         self.variables = common.variables(function)
 
@@ -419,7 +419,7 @@ class _Chooser:
             _rename_parent(self.blocks[target], merge.label, head.label)
 
     def is_join(self, block: BasicBlock) -> bool:
-        """Whether a block is behind one selection alone, and its phis can be choices."""
+        """Whether a block is after one selection alone, and its phis can be choices."""
         phis = [each for each in block.body if each.op == Op.PHI]
         return (
             self.arrivals[block.label] == 2
@@ -468,7 +468,7 @@ class _Chooser:
 
 
 def _split(common: _Common, function: SpirvFunction) -> None:
-    """Makes two selections of each that has two sides which both go on behind it."""
+    """Makes two selections of each that has two sides which both continue after it."""
     blocks = function.by_label()
     out = list(function.blocks)
     around: list[tuple[int, Set[int]]] = []

@@ -168,7 +168,7 @@ class _Members:
             self._narrow([item * self.type.element.size for item in items], self.type.element)
 
     def _narrow(self, offsets: list[int], kind: Type) -> None:
-        """A step to a part of the member at one of some offsets in bytes."""
+        """A step to a part of a member; the part is at one of several offsets in bytes."""
         self.starts = [start + offset // self.unit for start in self.starts for offset in offsets]
         self.own = list(range(kind.size // self.unit))
         self.type = kind

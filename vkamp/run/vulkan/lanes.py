@@ -162,7 +162,7 @@ class Lanes:
             return [self._free.popleft() for _ in range(count)]
 
     def destroy(self) -> None:
-        """Destroys their objects; no copy is under way. The device frees the memory itself."""
+        """Destroys their objects; no copy is in flight. The device frees the memory itself."""
         for each in self._all:
             each.destroy()
 

@@ -46,7 +46,7 @@ def memory_descriptor(api: Api, block: MemoryBlock) -> int:
 
 
 class Timeline:
-    """A timeline semaphore of both sides, and the last value that somebody was told to set it to."""
+    """A timeline semaphore of both sides, and the last value that either side was asked to set."""
 
     def __init__(self, api: Api, cuda: CudaDevice) -> None:
         self._api, self._cuda = api, cuda
@@ -147,7 +147,7 @@ class Sharing:
         self._mapped: dict[int, CudaMemory] = {}
         #: The streams that use each slot, and how many exports each has.
         self._streams: dict[int, Counter[int]] = {}
-        #: Exports that nobody uses any more: their finalizers may run in any thread at any time.
+        #: Exports that are no longer used: their finalizers may run in any thread at any time.
         self._ended: deque[tuple[int, int]] = deque()
         self._orders: dict[int, _Order] = {}
 
