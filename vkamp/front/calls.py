@@ -315,7 +315,7 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
     if isinstance(value, (Memory, TupleValue, ThreadRef)):
         help_text = f"subscripts are written with [ ]: `{text}[{arguments}]`"
     elif isinstance(value, (Number, Constant, Element)):
-        help_text = f"a product is written with *: `{text} * ({arguments})`"
+        help_text = f"a product is written with *: `{text} * ({arguments})`" if node.args else f"write `{text}`"
     elif isinstance(value, Object) and isinstance(value.value, ModuleType):
         help_text = f"call one of its functions: `{text}.name({arguments})`"
     elif isinstance(value, BarrierRef):

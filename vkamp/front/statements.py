@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
-from vkamp.front.arity import wrong_count
+from vkamp.front.arity import no_keywords, wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
 from vkamp.front.context import Context, LoopExits, Slot, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
@@ -203,7 +203,8 @@ def _for(ctx: Context, node: ast.For) -> None:
     for arg in call.args:
         if isinstance(arg, ast.Starred):
             ctx.refuse(arg)
-    if call.keywords or not 1 <= len(call.args) <= 3:
+    no_keywords(ctx, call)
+    if not 1 <= len(call.args) <= 3:
         wrong_count(ctx, call, ctx.text(call.func), "1 to 3", f"{ctx.text(call.func)}(n)")
     if kind == "static_range":
         _static_for(ctx, node, node.target, call)

@@ -32,7 +32,20 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Fragments, Scalar, Struct, Vector, int_range, is_object
+from vkamp.ir.types import (
+    BOOL,
+    FLOAT32,
+    INT32,
+    UINT32,
+    Array,
+    Complex,
+    Fragments,
+    Scalar,
+    Struct,
+    Vector,
+    int_range,
+    is_object,
+)
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
 
@@ -70,8 +83,11 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         if isinstance(owner, FieldMethod) or callable(getattr(owner, "value", None))
         else "use it as it is"
     )
-    if convert.vector(ctx, owner, node.value) is not None:
-        help_text = f"name a component: `{ctx.text(node.value)}.{_letter(key)}`"
+    vector = convert.vector(ctx, owner, node.value)
+    if vector is not None:
+        assert isinstance(vector.type, Vector)
+        parts = ("real", "imag") if isinstance(vector.type, Complex) else tuple(vector.type.letters)
+        help_text = f"name a component: `{ctx.text(node.value)}.{_component(key, parts)}`"
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
 
 
@@ -97,10 +113,10 @@ def _outside(ctx: Context, node: ast.Subscript, dim: int, index: int) -> NoRetur
     ctx.fail("VKA324", node, index=index, place=f"dimension {dim} of `{text}`", advice=help_text)
 
 
-def _letter(key: Value) -> str:
+def _component(key: Value, names: tuple[str, ...]) -> str:
     """The component of a vector that a subscript means."""
     at = key.value if isinstance(key, Constant) else 0
-    return "xyzw"[at] if isinstance(at, int) and 0 <= at < 4 else "x"
+    return names[at] if isinstance(at, int) and 0 <= at < len(names) else names[0]
 
 
 def _field_of_container(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Subscript) -> NoReturn:
