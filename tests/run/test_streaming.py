@@ -253,6 +253,8 @@ def test_errors():
     readonly.flags.writeable = False
     with pytest.raises(TypeError, match="plain writes `b`, which is read-only"):
         amp.stream(plain, 10, [values, readonly])
+    with pytest.raises(TypeError, match="`a` of plain is a list: pass a numpy array of its values"):
+        amp.stream(plain, 10, [[1.0] * 10, out])
     with pytest.raises(TypeError, match=r"plain takes the arguments \(a, b\), but 1 were given"):
         amp.stream(plain, 10, [values])
     with pytest.raises(TypeError, match="stream takes a kernel first, got int"):

@@ -148,6 +148,8 @@ def _arguments(kernel: KernelFunction, views: Sequence[Any], start: str | None) 
         raise TypeError(f"{kernel.__name__} takes the arguments ({', '.join(wanted)}), but {len(given)} were given")
     found = dict(zip(wanted, given, strict=True))
     for name, value in found.items():
+        if isinstance(value, list):
+            raise TypeError(f"`{name}` of {kernel.__name__} is a list: pass a numpy array of its values")
         if not isinstance(value, (Container, np.ndarray)) and has_memory(value):
             found[name] = memory_of(value, readonly=False)
     return {name: found.get(name) for name in names}, start
