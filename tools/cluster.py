@@ -309,7 +309,7 @@ def main() -> int:
         "plate": 32768,
         "steps": 384,
         "together": 64,
-        "paths": 1 << 28,
+        "paths": 1 << 30,
         "rows": 65536,
         "inner": 16384,
     }.items():

@@ -182,7 +182,9 @@ def std(
     return da.sqrt(var(x, axis, keepdims=keepdims, ddof=ddof, split_every=split_every))
 
 
-#: For a part: the number of elements, their mean, and the sum of the squares of their distances from it.
+#: For a part: the number of elements, their mean, and the sum of the squares of their distances from it, or None where
+#: only the mean is wanted. Of a chunk the last two are containers, the mean and the variance, which only
+#: :func:`_joined` waits for.
 _Moments = tuple[Any, Any, Any]
 
 
@@ -191,7 +193,7 @@ def _moment(x: Any, axis: Axis, keepdims: bool, split_every: int | None, last: A
     dtype = np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
     return da.reduction(
         x,
-        chunk=_moments,
+        chunk=_means if last is _mean_of else _moments,
         combine=_joined,
         aggregate=functools.partial(_final, last=last, dtype=dtype),
         axis=_axes(axis),
@@ -205,30 +207,55 @@ def _moment(x: Any, axis: Axis, keepdims: bool, split_every: int | None, last: A
 
 
 @entry_point
-def _moments(chunk: Any, axis: tuple[int, ...], keepdims: bool) -> _Moments:
+def _means(chunk: Any, axis: tuple[int, ...], keepdims: bool) -> _Moments:
     def compute() -> _Moments:
-        values = on_device(chunk)
-        shape = tuple(values.extent)
-        count = float(np.prod([shape[k] for k in axis]))
-        kept = [k for k in range(len(shape)) if k not in axis]
-        # The reduced dimensions become one, which is the last.
-        rows = alg.permute_dims(values, (*kept, *axis)) if kept and kept != [*range(len(kept))] else values
-        rows = rows.reshape(-1, int(count))
-        result = tuple(1 if k in axis else n for k, n in enumerate(shape))
-        mean = np.asarray(alg.mean(rows, axis=1)).astype(np.float64).reshape(result)
-        spread = np.asarray(alg.var(rows, axis=1)).astype(np.float64).reshape(result) * count
-        return np.full(result, count), mean, spread
+        rows, count = _rows_of(chunk, axis)
+        return count, alg.mean(rows, axis=1), None
 
     return with_room(compute)
 
 
+@entry_point
+def _moments(chunk: Any, axis: tuple[int, ...], keepdims: bool) -> _Moments:
+    def compute() -> _Moments:
+        rows, count = _rows_of(chunk, axis)
+        return count, alg.mean(rows, axis=1), alg.var(rows, axis=1)
+
+    return with_room(compute)
+
+
+def _rows_of(chunk: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
+    """The elements of a chunk in rows, each of which becomes one number; how many each one has, in the result's
+    shape."""
+    values = on_device(chunk)
+    shape = tuple(values.extent)
+    count = int(np.prod([shape[k] for k in axis]))
+    kept = [k for k in range(len(shape)) if k not in axis]
+    # The reduced dimensions become one, which is the last.
+    rows = alg.permute_dims(values, (*kept, *axis)) if kept and kept != [*range(len(kept))] else values
+    result = tuple(1 if k in axis else n for k, n in enumerate(shape))
+    return rows.reshape(-1, count), np.full(result, float(count))
+
+
+def _on_host(part: _Moments) -> _Moments:
+    """The moments of a part in float64."""
+    count, mean, spread = part
+    if isinstance(mean, np.ndarray):
+        return part
+    mean = np.asarray(mean).astype(np.float64).reshape(count.shape)
+    if spread is not None:
+        spread = np.asarray(spread).astype(np.float64).reshape(count.shape) * count
+    return count, mean, spread
+
+
 def _joined(parts: Any, axis: Any, keepdims: bool = True) -> _Moments:
-    found = list(_flat(parts))
+    found = [_on_host(part) for part in _flat(parts)]
     count, mean, spread = found[0]
     for more, other, apart in found[1:]:
         total = count + more
         delta = other - mean
-        spread = spread + apart + delta * delta * count * more / total
+        if spread is not None:
+            spread = spread + apart + delta * delta * count * more / total
         mean = mean + delta * more / total
         count = total
     return count, mean, spread

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 #: The bytes of a lane, and the least that a copy of the device moves unless the transfer ends. Starting a copy takes
 #: several calls of the driver, at each of which the threads take turns in Python: in copies of 2 MiB, the threads of an
 #: H100's host wait for each other most of the time.
-_PIECE, _SMALLEST = 32 << 20, 4 << 20
-#: The parts of a piece that threads copy.
-_PARTS = 8
+_PIECE, _SMALLEST = 32 << 20, 8 << 20
+#: The parts of a piece that threads copy. More, smaller ones were slower: after each a thread waits for its turn.
+_PARTS = 4
 #: Lanes of a transfer.
 _LANES = 4
 #: Transfers of fewer bytes go through staging memory.
-_MIN = 8 << 20
+_MIN = 32 << 20
 _Bytes = NDArray[np.uint8]
 
 
