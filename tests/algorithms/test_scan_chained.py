@@ -69,9 +69,9 @@ def test_subgroups_of_any_size(lanes):
 
 
 def test_what_the_library_chooses(monkeypatch):
-    """A device that is taken for a GPU adds integers in one launch; everything else in several."""
+    """A device that is taken for a GPU scans in one launch; floats in a given order in several."""
     view = amp.accelerator("llvmpipe").default_view
-    raw = np.random.default_rng(1).integers(0, 9, 3001).astype(np.int32)
+    raw = np.random.default_rng(1).integers(0, 9, 3001).astype(np.float32)
     values = amp.array(raw, accelerator_view=view)
     chained = []
     into = scan_chained.chained_scan_into
@@ -81,11 +81,9 @@ def test_what_the_library_chooses(monkeypatch):
     with alg._choose.forced("tiles"):
         np.testing.assert_array_equal(np.asarray(alg.scan(values)), sums(raw))
         assert len(chained) == 1
+        np.testing.assert_array_equal(np.asarray(alg.scan(values, deterministic=True)), sums(raw))
+        assert len(chained) == 1
         np.testing.assert_array_equal(np.asarray(alg.scan(values, reverse=True)), sums(raw[::-1])[::-1])
-        assert len(chained) == 2
-        np.testing.assert_array_equal(np.asarray(alg.scan(values, functional.max)), np.maximum.accumulate(raw))
-        floats = amp.array(raw.astype(np.float32), accelerator_view=view)
-        np.testing.assert_array_equal(np.asarray(alg.scan(floats)), sums(raw))
         assert len(chained) == 2
 
 

@@ -8,9 +8,11 @@ import random
 import numpy as np
 import pytest
 
+import vkamp as amp
+from tests.emit.validation import validate
 from tests.run.conftest import spirv
 from vkamp.errors import AmpError, UnsupportedFeatureError
-from vkamp.run.module import read_module
+from vkamp.run.module import read_module, with_reconvergence, with_special_values
 
 
 def test_declarations(runner):
@@ -103,3 +105,30 @@ def test_a_tile_over_the_limit_is_refused(runner, engine, info):
     queue = engine.open(dataclasses.replace(info, limits=limits))
     with pytest.raises(AmpError, match=r"does not support tiles of \(64, 1, 1\) threads: the maximum is 63"):
         queue.program(runner.executable("add"))
+
+
+@amp.kernel
+def sums(t_idx, a):
+    a[t_idx] = amp.subgroup.add(a[t_idx])
+
+
+@amp.kernel
+def doubles(t_idx, a):
+    a[t_idx] = a[t_idx] * amp.float32(2)
+
+
+def test_modules_with_subgroups_demand_that_threads_reconverge(tmp_path):
+    view = amp.accelerator("llvmpipe").default_view
+    with_subgroups, without = (
+        kernel.inspect(view, amp.extent(64).tile(64), amp.array_view(np.zeros(64, np.float32))).spirv
+        for kernel in (sums, doubles)
+    )
+    changed = with_reconvergence(with_special_values(with_subgroups, frozenset({32})))
+    assert b"SPV_KHR_subgroup_uniform_control_flow\0" in changed
+    words = np.frombuffer(changed, np.uint32).tolist()
+    # OpExecutionMode main SubgroupUniformControlFlowKHR
+    assert [w for w in zip(words, words[2:], strict=False) if w == (3 << 16 | 16, 4421)]
+    assert read_module(changed) == read_module(with_subgroups)
+    validate(changed, tmp_path)
+    assert with_reconvergence(changed) == changed
+    assert with_reconvergence(without) == without

@@ -2,8 +2,8 @@
 
 Reduce, then scan (G. Blelloch, *Prefix Sums and Their Applications*, 1990): one launch combines each piece of the
 input, a second one scans the totals of the pieces, and a third one scans the pieces, beginning each with the total of
-the pieces before it. The order of the operations does not depend on the device's scheduling. GPUs add integers of 32
-bits in one launch (:mod:`vkamp.algorithms.scan_chained`).
+the pieces before it. The order of the operations does not depend on the device's scheduling. GPUs scan numbers of
+32 bits in one launch (:mod:`vkamp.algorithms.scan_chained`).
 """
 
 # Kernels have untyped parameters.
@@ -21,6 +21,7 @@ from vkamp.algorithms._blocks import ITEMS, TILE
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import closed, identity_of
 from vkamp.algorithms._outputs import output_of
+from vkamp.algorithms.determinism import is_needed
 from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.reduce_axis import Lines, lines_of
 from vkamp.algorithms.scan_axis import scan_lines_into
@@ -134,17 +135,13 @@ def scan_into(
 ) -> None:  # fmt: skip
     """Scans a source with one index into ``out``, whose elements have the type of ``op``'s results.
 
-    ``deterministic``: the order in which floats are combined must not depend on the device's scheduling. At present,
-    every form that is chosen for floats guarantees this.
+    ``deterministic``: the order in which floats are combined must not depend on the device's scheduling.
     """
     n, dtype = source.extent[0], out.dtype
     has_init = init is not None
     start = value(init, dtype)
     in_runs = _choose.form_of(view) == "runs"
-    # Chained scans by other operators, whose subgroups scan by shuffles, gave wrong results on an NVIDIA H200 from a
-    # million elements on.
-    is_sum = op is functional.plus and dtype.kind in "iu"
-    if not in_runs and is_sum and can_chain(view, out):
+    if not in_runs and not (is_needed(deterministic) and dtype.kind == "f") and can_chain(view, out):
         chained_scan_into(view, source, out, op, inclusive=inclusive, init=start, has_init=has_init)
         return
     longest = longest_run(view, source, op) if in_runs else 0
@@ -227,9 +224,9 @@ def scan(
     then takes the elements in that order.  With an ``axis``, each line along it is scanned, and the result has the
     input's extent; else it has one dimension.  ``out`` may be the input itself.
 
-    GPUs add integers of 32 bits in one launch, and need three for other scans.  The same bits come in every run on one
-    device.  ``deterministic=True``, or :func:`vkamp.algorithms.deterministic`, keeps it so for floats where a later
-    version has a faster form.
+    GPUs scan numbers of 32 bits in one launch, in which the order of the operations depends on the device's scheduling:
+    sums of floats may differ in their last bits from run to run.  ``deterministic=True``, or
+    :func:`vkamp.algorithms.deterministic`, gives the same bits in every run on one device.
     """
     source = lazy.of(a)
     if axis is None:

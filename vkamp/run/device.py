@@ -15,9 +15,10 @@ from typing import Generic, TypeVar
 from vkamp.artifacts import Executable
 from vkamp.errors import AcceleratorRemovedError, AmpError, OutOfMemoryError, UnsupportedFeatureError
 from vkamp.run.engine import DeviceInfo, Program, Statistics
+from vkamp.run.features import RECONVERGENCE
 from vkamp.run.lifetime import FORKED
 from vkamp.run.memory import on_shortage, readable
-from vkamp.run.module import read_module, with_special_values
+from vkamp.run.module import read_module, with_reconvergence, with_special_values
 from vkamp.run.pool import Pool, PooledBlock, size_class
 
 POOL_CAPACITY = 512 << 20
@@ -33,7 +34,8 @@ class DeviceProgram(Program):
         self._key = executable.key
         self.name = executable.name
         self.device: object = device
-        self.spirv = with_special_values(executable.spirv, device.info.special_floats)
+        spirv = with_special_values(executable.spirv, device.info.special_floats)
+        self.spirv = with_reconvergence(spirv) if RECONVERGENCE in device.info.usable_features else spirv
         self.buffers = executable.buffers
         self.push_bytes = executable.push_bytes
         self.subgroup_size = executable.subgroup_size

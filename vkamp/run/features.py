@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 #: With this extension, programs can demand that infinities, NaN and the sign of zero are kept.
 FLOAT_CONTROLS = "VK_KHR_shader_float_controls"
 
+#: With this feature, programs can demand that the threads of a subgroup reconverge.
+RECONVERGENCE = "subgroup_uniform_control_flow"
+
 _1_1, _1_2, _1_3 = (1, 1, 0), (1, 2, 0), (1, 3, 0)
 
 
@@ -49,6 +52,8 @@ _PARTS = (
     _Part("ShaderSubgroupExtendedTypesFeatures", _1_2, "VK_KHR_shader_subgroup_extended_types",
           ("shaderSubgroupExtendedTypes",)),
     _Part("ShaderIntegerDotProductFeatures", _1_3, "VK_KHR_shader_integer_dot_product", ("shaderIntegerDotProduct",)),
+    _Part("ShaderSubgroupUniformControlFlowFeaturesKHR", None, "VK_KHR_shader_subgroup_uniform_control_flow",
+          ("shaderSubgroupUniformControlFlow",)),
     _Part("CooperativeMatrixFeaturesKHR", None, "VK_KHR_cooperative_matrix", ("cooperativeMatrix",)),
 )
 # fmt: on
@@ -72,6 +77,7 @@ _NEEDED = {
     "shared_int64_atomics": ("shaderSharedInt64Atomics",),
     "subgroup_extended_types": ("shaderSubgroupExtendedTypes",),
     "integer_dot_product": ("shaderIntegerDotProduct",),
+    RECONVERGENCE: ("shaderSubgroupUniformControlFlow",),
     "cooperative_matrix": ("cooperativeMatrix",),
 }
 

@@ -10,14 +10,11 @@ from vkamp.errors import AmpError
 
 _MAGIC = 0x07230203
 _EXTENSION, _ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 10, 15, 16, 17, 54, 71
-_TYPE_FLOAT, _PRESERVE_CAPABILITY, _PRESERVE_MODE = 22, 4466, 4461
+_TYPE_FLOAT, _PRESERVE_CAPABILITY, _PRESERVE_MODE, _UNIFORM_CONTROL_FLOW_MODE = 22, 4466, 4461, 4421
 _GL_COMPUTE, _LOCAL_SIZE, _BINDING, _DESCRIPTOR_SET = 5, 17, 33, 34
 _MEMBER_DECORATE, _TYPE_POINTER = 72, 32
 _BLOCK, _OFFSET, _STORAGE_BUFFER = 2, 35, 12
 _HEADER_WORDS = 5
-
-#: The name of the extension of modules, in words.
-_FLOAT_CONTROLS = struct.unpack("<6I", b"SPV_KHR_float_controls".ljust(24, b"\0"))
 
 #: The device feature of each capability, by the names of :mod:`vkamp.run.features`. No engine enables the others.
 _FEATURES = {
@@ -158,26 +155,58 @@ def with_special_values(spirv: bytes, widths: frozenset[int]) -> bytes:
     """
     if not widths:
         return spirv
+    words, declared = _declarations(spirv)
+    used = {operands[1] for opcode, operands in declared if opcode == _TYPE_FLOAT}
+    return _with_modes(
+        words, declared, "SPV_KHR_float_controls", (_PRESERVE_CAPABILITY,),
+        [(_PRESERVE_MODE, width) for width in sorted(used & widths)],
+    )  # fmt: skip
+
+
+def with_reconvergence(spirv: bytes) -> bytes:
+    """The module with a demand that threads of a subgroup that enter a branch or a loop together leave it together.
+
+    Only modules that use subgroups get it.  Without it, a driver may let some of the threads continue alone, and a
+    function of subgroups misses the others.  Needs the feature of VK_KHR_shader_subgroup_uniform_control_flow.
+    """
+    words, declared = _declarations(spirv)
+    if not any(opcode == _CAPABILITY and operands[0] in _SUBGROUPS for opcode, operands in declared):
+        return spirv
+    return _with_modes(words, declared, "SPV_KHR_subgroup_uniform_control_flow", (), [(_UNIFORM_CONTROL_FLOW_MODE,)])
+
+
+def _declarations(spirv: bytes) -> tuple[tuple[int, ...], list[tuple[int, tuple[int, ...]]]]:
+    """The words of a module, and its instructions before the first function."""
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
-    main, used = 0, set()
-    capabilities = modes = _HEADER_WORDS
+    return words, list(_instructions(words))
+
+
+def _with_modes(
+    words: tuple[int, ...],
+    declared: list[tuple[int, tuple[int, ...]]],
+    extension: str,
+    capabilities: tuple[int, ...],
+    modes: list[tuple[int, ...]],
+) -> bytes:
+    """The module with these execution modes (each with its operands), unless it has one of this kind."""
+    main, place_of_extension, place_of_modes = 0, _HEADER_WORDS, _HEADER_WORDS
     at = _HEADER_WORDS
-    for opcode, operands in _instructions(words):
+    for opcode, operands in declared:
         at += 1 + len(operands)
         if opcode == _CAPABILITY:
-            capabilities = at
+            place_of_extension = at
         elif opcode == _ENTRY_POINT:
-            main, modes = operands[1], at
+            main, place_of_modes = operands[1], at
         elif opcode == _EXECUTION_MODE:
-            modes = at
-            if operands[1] == _PRESERVE_MODE:
-                return spirv
-        elif opcode == _TYPE_FLOAT:
-            used.add(operands[1])
-    found = sorted(used & widths)
-    if not found:
-        return spirv
-    declared = [2 << 16 | _CAPABILITY, _PRESERVE_CAPABILITY, len(_FLOAT_CONTROLS) + 1 << 16 | _EXTENSION]
-    wanted = [word for width in found for word in (4 << 16 | _EXECUTION_MODE, main, _PRESERVE_MODE, width)]
-    made = [*words[:capabilities], *declared, *_FLOAT_CONTROLS, *words[capabilities:modes], *wanted, *words[modes:]]
+            place_of_modes = at
+            if modes and operands[1] == modes[0][0]:
+                modes = []
+    name = extension.encode() + b"\0" * (4 - len(extension) % 4)
+    needs = [word for number in capabilities for word in (2 << 16 | _CAPABILITY, number)]
+    needs += [len(name) // 4 + 1 << 16 | _EXTENSION, *struct.unpack(f"<{len(name) // 4}I", name)]
+    wanted = [word for mode in modes for word in (len(mode) + 2 << 16 | _EXECUTION_MODE, main, *mode)]
+    made = (
+        *words[:place_of_extension], *(needs if modes else ()), *words[place_of_extension:place_of_modes],
+        *wanted, *words[place_of_modes:],
+    )  # fmt: skip
     return struct.pack(f"<{len(made)}I", *made)

@@ -49,9 +49,6 @@ def carry(t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: A
     or a short vector of such.  ``status`` has one row for each tile, of two words (uint32) for each number, which are 0
     before the launch.  ``op`` is associative and need not commute.  ``total_of(number)`` computes the total of another
     tile again, by all threads, with the same bits; the launch must not write what it reads.
-
-    Scans of more than a million elements were wrong on an NVIDIA H200 for all operators but sums of integers; the cause
-    is not known yet.
     """
     kind = type(total)
     if kind == amp.float2 or kind == amp.int2 or kind == amp.uint2:
