@@ -28,6 +28,7 @@ Quirk = Literal[
     "halved_magnitudes",
     "loops_in_a_row",
     "merged_branches",
+    "signed_extremes",
     "slow_exchanges",
     "unchecked_atomics",
     "unchecked_bounds",

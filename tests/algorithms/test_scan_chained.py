@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import vkamp as amp
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy, scan_chained
+
+carrying = importlib.import_module("vkamp.tile.carry")
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +101,56 @@ def test_operators_over_many_tiles(accelerator_view, monkeypatch, op):
     for _ in range(3):
         found = alg.scan(amp.array(raw, accelerator_view=accelerator_view), op)
         np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@amp.func
+def look_by_maxima(t_idx, status, left, has, own, op, before, state, *, words: amp.constant):
+    """As ``_look_at_many``, with largest numbers of a subgroup in place of ballots."""
+    lane = amp.subgroup.lane()
+    size = min(amp.subgroup.size(), math.prod(t_idx.tile_extent))
+    looks = 0
+    missing = 0
+    while left > 0 and looks < 64:
+        at = left - size + lane
+        flag, value = carrying._found(status, max(at, 0), own, words=words)
+        flag = flag if at >= 0 else amp.uint32(1)
+        first = amp.subgroup.max(lane if flag == 2 else -1)
+        empty = amp.subgroup.max(lane if flag == 0 and lane > first else -1)
+        if empty < 0:
+            start = max(first, 0)
+            needed = amp.subgroup.shuffle(value, min(start + lane, size - 1))
+            combined = amp.subgroup.broadcast(amp.subgroup.inclusive_scan(needed, op), size - 1 - start)
+            own = op(combined, own) if has else combined
+            has = True
+            left = 0 if first >= 0 else left - size
+            looks = 0
+        else:
+            missing = left - size + empty
+            looks += 1
+    if lane == 0:
+        before[0] = own
+        state[0] = left
+        state[1] = missing
+        state[2] = 1 if has else 0
+
+
+@pytest.mark.sample("reference")
+@pytest.mark.parametrize("op", [functional.max, last_set], ids=["max", "last_set"])
+def test_maxima_of_a_subgroup_decide_when_a_loop_ends(accelerator_view, monkeypatch, op):
+    """NVIDIA's driver gave wrong maxima in this kernel, with inputs that are loaded four elements at a time."""
+    monkeypatch.setattr(carrying, "_look_at_many", look_by_maxima)
+    n = 4096
+    if accelerator_view.accelerator.device_path != "reference":
+        monkeypatch.setattr(scan_chained, "TILE", 512)
+        n = 1 << 20
+    raw = (np.random.default_rng(5).integers(-1 << 20, 1 << 20, n) + np.arange(n) // 8).astype(np.int32)
+    if op is last_set:
+        raw[raw % 7 != 0] = 0
+    source = lazy.of(amp.array(raw, accelerator_view=accelerator_view)).flat()
+    out = amp.array(raw.shape, np.int32, accelerator_view=accelerator_view)
+    expected = np.maximum.accumulate(raw) if op is functional.max else latest(raw)
+    for _ in range(20 if n > 4096 else 1):
+        scan_chained.chained_scan_into(
+            accelerator_view, source, out, op, inclusive=True, init=np.int32(0), has_init=False
+        )
+        np.testing.assert_array_equal(np.asarray(out), expected)

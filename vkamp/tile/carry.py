@@ -80,7 +80,12 @@ def _carry(
         # The first thread comes from a branch: without a barrier, drivers may run the functions of its subgroup for the
         # other lanes before.
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        if not amp.target.cpu and amp.target.has("subgroup_shuffle") and amp.target.has("subgroup_arithmetic"):
+        if (
+            not amp.target.cpu
+            and amp.target.has("subgroup_ballot")
+            and amp.target.has("subgroup_shuffle")
+            and amp.target.has("subgroup_shuffle_relative")
+        ):
             if amp.subgroup.id() == 0:
                 _look_at_many(t_idx, status, left, has, own, op, before, state, words=words)
         elif rank == 0:
@@ -206,9 +211,9 @@ def _look_at_many(
         # All lanes look, without a branch.
         flag, value = _found(status, max(at, 0), own, words=words)
         flag = flag if at >= 0 else amp.uint32(1)
-        # Nothing before the last prefix is needed.
-        first = amp.subgroup.max(lane if flag == 2 else -1)
-        empty = amp.subgroup.max(lane if flag == 0 and lane > first else -1)
+        # Nothing before the last prefix is needed. By ballots: NVIDIA's driver gives wrong largest lanes here.
+        first = amp.subgroup.ballot_find_msb(amp.subgroup.ballot(flag == 2))
+        empty = amp.subgroup.ballot_find_msb(amp.subgroup.ballot(flag == 0 and lane > first))
         if empty < 0:
             start = max(first, 0)
             needed = amp.subgroup.shuffle(value, min(start + lane, size - 1))
