@@ -66,6 +66,33 @@ def test_isclose(accelerator_view):
     assert np.asarray(out).tolist() == [[[int(math.isclose(a, b, **o)) for b in plain] for a in plain] for o in options]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.float64], ids=lambda t: t.__name__)
+def test_angles(accelerator_view, dtype):
+    if dtype is np.float64 and not accelerator_view.accelerator.supports_double_precision:
+        with pytest.raises(amp.UnsupportedFeatureError):
+            amp.parallel_for_each(accelerator_view, amp.extent(5), angles, *map(amp.array_view, angle_arrays(dtype)))
+        return
+    degrees, out = map(amp.array_view, angle_arrays(dtype))
+    amp.parallel_for_each(accelerator_view, degrees.extent, angles, degrees, out)
+    x = np.asarray(degrees).astype(np.float64)
+    expected = [np.radians(x), np.degrees(x), x * 0 + math.pi, np.radians(x) + np.degrees(x)]
+    np.testing.assert_allclose(np.asarray(out), expected, rtol=1e-14 if dtype is np.float64 else 1e-6)
+
+
+@amp.kernel
+def angles(idx, x, out):
+    i = idx[0]
+    out[0, i] = math.radians(x[i])
+    out[1, i] = math.degrees(x[i])
+    out[2, i] = math.radians(180)
+    out[3, i] = np.radians(x[i]) + np.rad2deg(x[i])
+
+
+def angle_arrays(dtype):
+    out = np.float64 if dtype is np.float64 else np.float32
+    return np.array([0, 30, -90, 180, 77]).astype(dtype), np.zeros((4, 5), out)
+
+
 def test_lengths(accelerator_view):
     @amp.kernel
     def lengths(idx, x, out):

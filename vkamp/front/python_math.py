@@ -7,7 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import numpy as np
+
 from vkamp.front import convert
+from vkamp.front.arity import check_arity
 from vkamp.front.context import Context
 from vkamp.front.functions import call_function
 from vkamp.front.sequences import sequence_of
@@ -138,8 +141,32 @@ def _dist(ctx: Context, node: ast.Call) -> Value:
     return _length(ctx, differences, node)
 
 
+def _of_angle(target: Callable[[float], float]) -> Callable[[Context, ast.Call], Value]:
+    """``math.radians`` or ``math.degrees``: a product with a constant."""
+
+    def handle(ctx: Context, node: ast.Call) -> Value:
+        if node.keywords:
+            ctx.fail("VKA220", node, text=ctx.text(node.func))
+        check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
+        (angle,) = _numbers(ctx, node)
+        if isinstance(angle, Constant):
+            return Constant(target(angle.value))
+        span = ctx.span(node)
+        kind = FLOAT64 if convert.scalar_type(angle) == FLOAT64 else FLOAT32
+        factor = ir.Const(span, kind, target(1.0))
+        return Number(ir.Binary(span, kind, "mul", convert.convert(ctx, angle, kind, node.args[0]), factor))
+
+    return handle
+
+
 #: By the function's identity.
 MATH: dict[int, Callable[[Context, ast.Call], Value]] = {
+    id(math.radians): _of_angle(math.radians),
+    id(math.degrees): _of_angle(math.degrees),
+    id(np.radians): _of_angle(math.radians),
+    id(np.deg2rad): _of_angle(math.radians),
+    id(np.degrees): _of_angle(math.degrees),
+    id(np.rad2deg): _of_angle(math.degrees),
     id(math.gcd): _of_divisors(python_math.gcd, math.gcd),
     id(math.lcm): _of_divisors(python_math.lcm, math.lcm),
     id(math.isclose): _isclose,
