@@ -222,6 +222,10 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
     """What to pass instead of a Python object whose ``attribute`` is used."""
     if isinstance(value, ShortVector):
         return "pass it to the function as an argument"
+    if isinstance(value, (Container, np.void)):
+        if name.endswith("]"):
+            return f"give it a name of its own before the function, such as `item = {name}`, and use that there"
+        return "pass it to the function as an argument"
     of_library = habits.of_object(value)
     if isinstance(value, np.ndarray) or (of_library is None and has_memory(value)):
         if not captured:

@@ -293,7 +293,8 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
 
 def _host_type(path: str, value: Any) -> HostType:
     advice = _advice()
-    return HostType(advice.host_object(value), advice.host_advice(value, path.replace(".", "_"), captured=True))
+    name = path.rpartition(".")[2] if path.endswith("]") else path.replace(".", "_")
+    return HostType(advice.host_object(value), advice.host_advice(value, name, captured=True))
 
 
 def _operator(out: Arguments, function: FunctionType, name: str, value: Any) -> OperatorType:

@@ -120,6 +120,9 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         return Functor(name, kind)
     if isinstance(kind, MethodType):
         return BoundFunction(kind.function.value, Functor(name, kind.owner))
+    if isinstance(kind, HostType):
+        # An item of a tuple that a function captured.
+        raise diagnostic("VKA205", span, name=name.rpartition(".")[2], what=kind.what, advice=kind.advice)
     assert isinstance(kind, ObjectType)
     return Object(kind.value)
 
