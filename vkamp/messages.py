@@ -61,7 +61,10 @@ MESSAGES: dict[str, Message] = {
         "write `def {name}({parameters}):`; the {which} parameter is the thread's index",
     ),
     "VKA116": Message("the {kind} parameter `{name}` of a kernel is {what} as a constant", "{advice}"),
-    "VKA117": Message("`{text}` is supported only as the iterable of a `for` loop", "write `for i in {text}:`"),
+    "VKA117": Message(
+        "`{text}` is supported only as the iterable of a `for` loop",
+        "write `for i in {text}:`, and backwards `for i in reversed({text}):`; a condition can choose its bounds",
+    ),
     "VKA118": Message(
         "this expression or chain of statements is nested too deeply",
         "assign parts of an expression to variables first; split a long chain of `elif` into functions",
