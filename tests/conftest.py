@@ -121,6 +121,14 @@ class _Order:
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    # What a file of tests leaves behind, such as compiled kernels, stays: later collections need not go through it.
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     # The tests live to the end: the garbage collections that some of them ask for need not go through all of them.
     gc.collect()
