@@ -168,6 +168,11 @@ def solve_tile(
         block[q, p - q if p >= q else p - q + rows] = triangle_element(
             a, n, p, q, count, kind, upper=upper, unit=unit, turned=turned, conjugate=conjugate
         )
+    inverses = amp.tile_static(rows, kind)
+    if not unit:
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        for p in range(t_idx.local[1], rows, _THREADS):
+            inverses[p] = kind(1) / block[p, 0]
     t_idx.barrier.wait_with_tile_static_memory_fence()
     if column < columns:
         x = amp.private(rows, kind)
@@ -179,7 +184,7 @@ def solve_tile(
         for r in range(steps):
             solved = x[0]
             if not unit:
-                solved = solved / block[r, 0]
+                solved = solved * inverses[r]
             if r < count:
                 i = count - 1 - r if upper else r
                 if b_turned:

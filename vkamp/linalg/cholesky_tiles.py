@@ -53,8 +53,9 @@ def factor_block(t_idx, a, start, size, count, *, rows: amp.constant):
         column[j % 2, (t - j) & (rows - 1)] = own[0] if t >= j else kind(0)
         t_idx.barrier.wait_with_tile_static_memory_fence()
         diagonal = root(column[j % 2, 0])
-        x = own[0] / diagonal
-        factor = x / diagonal if t > j else kind(0)
+        inverse = kind(1) / diagonal
+        x = own[0] * inverse
+        factor = x * inverse if t > j else kind(0)
         for p in amp.static_range(1, rows):
             own[p - 1] = own[p] - factor * conjugated(column[j % 2, p])
         own[rows - 1] = diagonal if t == j else x
@@ -68,6 +69,7 @@ def solve_rows(t_idx, a, start, size, x, adjoint, count, *, rows: amp.constant):
     """Solves ``x @ l^H = b`` for the rows below the block at ``start``; ``x`` and its adjoint are stored, too."""
     kind = type(a[0, 0, 0])
     block = amp.tile_static((rows, rows), kind)
+    inverses = amp.tile_static(rows, kind)
     own = amp.private(rows, kind)
     n = t_idx.tile[0]
     t = t_idx.local[1]
@@ -79,12 +81,14 @@ def solve_rows(t_idx, a, start, size, x, adjoint, count, *, rows: amp.constant):
         if k < size and r <= k:
             value = a[n, start + k, start + r]
         block[r, (k - r) & (rows - 1)] = value
+        if k == r:
+            inverses[r] = kind(1) / conjugated(value)
     at = min(start + size + row, a.extent[1] - 1)
     for k in amp.static_range(rows):
         own[k] = a[n, at, start + k] if k < size else kind(0)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     for r in range(count):
-        solved = own[0] / conjugated(block[r, 0])
+        solved = own[0] * inverses[r]
         for p in amp.static_range(1, rows):
             own[p - 1] = own[p] - solved * conjugated(block[r, p])
         own[rows - 1] = solved

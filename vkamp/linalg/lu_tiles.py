@@ -95,12 +95,12 @@ def _by_subgroups(t_idx: Any, size: Any, place: Any, *, threads: amp.constant) -
     t_idx.barrier.wait_with_tile_static_memory_fence()
     size = type(size)(-1)
     place = none
-    for k in range(amp.subgroup.lane(), subgroups, width):
-        if sizes[k] > size:
-            size = sizes[k]
-            place = places[k]
-        elif sizes[k] == size:
-            place = min(place, places[k])
+    # All lanes have the same steps, so that none is late for what follows.
+    for start in range(0, subgroups, width):
+        k = min(start + amp.subgroup.lane(), subgroups - 1)
+        is_first = sizes[k] > size or (sizes[k] == size and places[k] < place)
+        size = sizes[k] if is_first else size
+        place = places[k] if is_first else place
     largest = amp.subgroup.max(size)
     return amp.subgroup.min(place if size == largest else none)
 
@@ -112,6 +112,10 @@ def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, *, threads: amp.
     It subtracts multiples of the pivot's row from the rows below, and moves the first column to the end.
     """
     columns = own.extent[1]
+    # If the pivot is 0, so are the elements below it.
+    inverse = type(own[0, 0])(1)
+    if magnitude(upper[0, 0]) != 0:
+        inverse = inverse / upper[0, 0]
     for r in amp.static_range(own.extent[0]):
         i = t + r * threads
         if i == place and place != j:
@@ -121,9 +125,8 @@ def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, *, threads: amp.
             for p in amp.static_range(columns):
                 own[0, p] = upper[0, p]
         factor = own[r, 0]
-        # If the pivot is 0, so are the elements below it.
-        if i > j and magnitude(upper[0, 0]) != 0:
-            factor = factor / upper[0, 0]
+        if i > j:
+            factor = factor * inverse
         for p in amp.static_range(1, columns):
             x = own[r, p]
             if i > j and p < columns - j:

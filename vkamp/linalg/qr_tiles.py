@@ -53,8 +53,12 @@ def combine(t_idx: Any, x: Any, *, threads: amp.constant, largest: amp.constant)
         t_idx.barrier.wait_with_tile_static_memory_fence()
         for k in range(number, x.extent[0], subgroups):
             own = type(x[0])(0)
-            for m in range(amp.subgroup.lane(), subgroups, size):
-                own = max(own, parts[k, m]) if largest else own + parts[k, m]
+            # All lanes have the same steps, so that none is late for what follows.
+            for first in range(0, subgroups, size):
+                m = first + amp.subgroup.lane()
+                part = parts[k, min(m, subgroups - 1)]
+                part = part if m < subgroups else type(x[0])(0)
+                own = max(own, part) if largest else own + part
             own = amp.subgroup.max(own) if largest else amp.subgroup.add(own)
             if amp.subgroup.elect():
                 totals[k] = own
