@@ -100,14 +100,15 @@ def load(
 
 @amp.func
 def store(
-    left: Any, right: Any, next_a: Any, next_b: Any, row: Any, quad: Any, along: Any, across: Any, half: Any,
-    *, per: amp.constant, depth: amp.constant, rows: amp.constant, whole: amp.constant,
+    t_idx: Any, left: Any, right: Any, next_a: Any, next_b: Any, row: Any, quad: Any, along: Any, across: Any,
+    half: Any, *, per: amp.constant, rows: amp.constant, whole: amp.constant,
 ) -> Any:  # fmt: skip
-    """Stores what a thread has loaded in one buffer.
+    """Stores what a thread has loaded in one buffer, and waits until all threads have.
 
     A is transposed, so that the rows of one step of the sum are adjacent. Groups of four rows are permuted by the step,
     so that the threads of a subgroup store in different banks.
     """
+    depth = right.extent[1]
     if whole:
         for p in amp.static_range(next_a.extent[0] // 4):
             at = (half * depth + quad * 4) * (rows // 4) + ((row + per * p) ^ (quad * (32 // depth) & (rows // 4 - 1)))
@@ -125,6 +126,7 @@ def store(
             left[at + 3 * rows] = next_a[p].w
     for p in amp.static_range(next_b.extent[0]):
         right[half, along[p], across] = next_b[p]
+    t_idx.barrier.wait_with_tile_static_memory_fence()
 
 
 @amp.func
@@ -208,27 +210,23 @@ def block_product(
         per=per, step=threads * 4 // columns, whole=whole,
     )  # fmt: skip
     load(a, b, next_a, next_b, at_a, at_b, first, end, quads, quad, along, tail=tail)
-    store(left, right, next_a, next_b, row, quad, along, across, 0, per=per, depth=depth, rows=rows, whole=whole)
-    t_idx.barrier.wait_with_tile_static_memory_fence()
+    store(t_idx, left, right, next_a, next_b, row, quad, along, across, 0, per=per, rows=rows, whole=whole)
     k = first + depth // 4
     # Both halves are written out on purpose: see above.
     while k + depth // 4 < end:
         load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
         add(fours, right, sums, deep, part_a, part_b, 0, depth=depth, slices=slices, rows=rows, lanes=lanes)
-        store(left, right, next_a, next_b, row, quad, along, across, 1, per=per, depth=depth, rows=rows, whole=whole)
-        t_idx.barrier.wait_with_tile_static_memory_fence()
+        store(t_idx, left, right, next_a, next_b, row, quad, along, across, 1, per=per, rows=rows, whole=whole)
         load(a, b, next_a, next_b, at_a, at_b, k + depth // 4, end, quads, quad, along, tail=tail)
         add(fours, right, sums, deep, part_a, part_b, 1, depth=depth, slices=slices, rows=rows, lanes=lanes)
-        store(left, right, next_a, next_b, row, quad, along, across, 0, per=per, depth=depth, rows=rows, whole=whole)
-        t_idx.barrier.wait_with_tile_static_memory_fence()
+        store(t_idx, left, right, next_a, next_b, row, quad, along, across, 0, per=per, rows=rows, whole=whole)
         k += depth // 2
     # Of an even number of blocks, two are left here, of an odd one one.
     if even:
         load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
     add(fours, right, sums, deep, part_a, part_b, 0, depth=depth, slices=slices, rows=rows, lanes=lanes)
     if even:
-        store(left, right, next_a, next_b, row, quad, along, across, 1, per=per, depth=depth, rows=rows, whole=whole)
-        t_idx.barrier.wait_with_tile_static_memory_fence()
+        store(t_idx, left, right, next_a, next_b, row, quad, along, across, 1, per=per, rows=rows, whole=whole)
         add(fours, right, sums, deep, part_a, part_b, 1, depth=depth, slices=slices, rows=rows, lanes=lanes)
     if slices > 1:
         add_slices(t_idx, fours, sums, t, slices=slices, threads=threads)
