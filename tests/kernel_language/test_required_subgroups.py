@@ -122,5 +122,5 @@ def test_refused(name: str, domain: Any, error: type[Exception], words: str):
 
 @pytest.mark.parametrize("lanes", [0, 3, 256, "32", True])
 def test_sizes(lanes: Any):
-    with pytest.raises(ValueError, match="a subgroup has one of 1, 2, 4, 8, 16, 32, 64, 128 lanes"):
+    with pytest.raises(ValueError, match="a subgroup must have one of 1, 2, 4, 8, 16, 32, 64, 128 lanes"):
         amp.kernel(subgroup=lanes)

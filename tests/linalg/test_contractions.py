@@ -56,7 +56,7 @@ def test_extents_that_differ():
         linalg.einsum(np.ones((2, 3), np.float32), [0, 1])
     with pytest.raises(amp.AmpError, match="'j' has 3 elements in one place, 4 in another"):
         linalg.einsum("ij,jk", np.ones((2, 3), np.float32), np.ones((4, 5), np.float32))
-    with pytest.raises(amp.AmpError, match="axis 1 of a has 3 elements, axis 0 of b 4"):
+    with pytest.raises(amp.AmpError, match="axis 1 of a has 3 elements, but axis 0 of b has 4"):
         linalg.tensordot(np.ones((2, 3), np.float32), np.ones((4, 5), np.float32), 1)
 
 

@@ -174,7 +174,7 @@ def test_vecdot_and_outer(accelerator_view, form):
         found = linalg.vecdot(a[0, 0], b[0], accelerator_view=accelerator_view)
         assert isinstance(found, device_scalar)
         assert found.item() == np.vdot(a[0, 0], b[0])
-    with pytest.raises(amp.AmpError, match="vectors of 9 and 8"):
+    with pytest.raises(amp.AmpError, match="the vectors have 9 and 8 elements"):
         linalg.vecdot(a, b[:, :8])
 
 

@@ -133,7 +133,7 @@ def test_bad_seeds():
         rng.Philox4x32(key=1 << 64)
     with pytest.raises(ValueError, match="the counter has 128 bits"):
         rng.Philox4x32(counter=-1)
-    with pytest.raises(ValueError, match="the state is of 'Philox4x64', not of 'Philox4x32'"):
+    with pytest.raises(ValueError, match="the state belongs to 'Philox4x64', not to 'Philox4x32'"):
         rng.Philox4x32().state = rng.Philox4x64().state
 
 
