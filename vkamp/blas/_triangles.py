@@ -145,8 +145,8 @@ def triangle_element(
     return value
 
 
-# The loop over the steps is no static range on purpose: the instructions of many copies of its body take longer to
-# arrive than to run. So the rows move on by one place with each step.
+# The loop over the steps is no static range on purpose, so that its body is compiled once. The rows move on by one
+# place with each step.
 @amp.kernel
 def solve_tile(
     t_idx, a, b, count, columns, steps,
