@@ -288,7 +288,7 @@ def test_results_that_never_come_home(device: str, synchronize: str, tmp_path: P
     )
     assert done.stdout.startswith("0.0 ")
     warning = (
-        "CheckWarning: the program ends, and 24 bytes that launches wrote to the view `numbers` have not come home"
+        "CheckWarning: the program ends, and 24 bytes that launches wrote to the view `numbers` were not copied back"
     )
     if synchronize == "numbers.rank":
         assert f"{file}:10: {warning}" in done.stderr

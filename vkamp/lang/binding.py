@@ -91,7 +91,7 @@ class ElementBinding:
                 home.written_on(copy, region)
             elif used is not None:
                 # Since then the home was joined with another one, or stopped lending its memory: the launch's results
-                # come home from the old storage.
+                # are copied back from the old storage.
                 home.adopt(used, region)
                 return False
         return True

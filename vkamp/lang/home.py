@@ -16,7 +16,7 @@ A location may also work in the host image itself (``DeviceCopy.shared``), if no
 pending bytes are those that launches may still write. Nothing is copied then; every access to the host image waits.
 
 So a byte of the host image is newest unless it is pending somewhere, and the pending sets of two copies are disjoint.
-Copies move exact byte sets: a column comes home without its neighbours.
+Copies move exact byte sets: a column is copied back without its neighbours.
 """
 
 from __future__ import annotations

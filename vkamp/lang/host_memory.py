@@ -42,7 +42,7 @@ class _Cell:
 class Lease:
     """A reference of views to their home. ``with lease as home:`` keeps the home locked.
 
-    When the last lease of a host home is deleted, its data come home.
+    When the last lease of a host home is deleted, its data are copied back to the host.
     """
 
     __slots__ = ("__weakref__", "_cell")
@@ -159,7 +159,7 @@ class _Registry:
         return self._join(found, start, stop, keep)
 
     def _join(self, old: list[_HostHome], start: int, stop: int, keep: object) -> _HostHome:
-        """A new home for these addresses and those of ``old``, whose data come home first."""
+        """A new home for these addresses and those of ``old``, whose data are copied back first."""
         with contextlib.ExitStack() as locks:
             for home in old:
                 locks.enter_context(home)
@@ -271,7 +271,7 @@ def _warn_of_loss(home: _HostHome) -> None:
     if nbytes:
         name = home.seen.name
         warnings.warn_explicit(
-            f"the program ends, and {nbytes} bytes that launches wrote to the view `{name}` have not come home: the "
+            f"the program ends, and {nbytes} bytes that launches wrote to the view `{name}` were not copied back: the "
             f"array has old values. Read it through the view, or call {name}.synchronize() before",
             CheckWarning,
             *home.seen.place,

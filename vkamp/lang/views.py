@@ -60,7 +60,7 @@ class array_view(Container):
     rank N-1 at ``i`` if N is at least 2. Slices return views, as in numpy: ``v[2:5, 1]``. Negative subscripts do not
     wrap; they raise IndexError. ``np.asarray(v)`` brings the elements home.
 
-    When the last view of numpy's memory is deleted, device writes come home, and errors are ignored: call
+    When the last view of numpy's memory is deleted, device writes are copied back, and errors are ignored: call
     :meth:`synchronize` to see them.
 
     Raises AmpError for an extent below 1 or larger than the source, TypeError for a read-only source without
@@ -423,7 +423,7 @@ class array_view(Container):
     def refresh(self) -> None:
         """Declare that the source memory was changed directly (AMP: ``refresh``): every view of it sees the changes.
 
-        Call ``synchronize`` before changing it. Device writes to this view of host memory that have not come home are
+        Call ``synchronize`` before changing it. Device writes to this view of host memory that were not copied back are
         dropped.
         """
         refuse("refresh() of", self)
@@ -433,7 +433,7 @@ class array_view(Container):
     def discard_data(self) -> None:
         """Declare that the present contents are not needed (AMP: ``discard_data``): the next use uploads nothing.
 
-        Device writes that have not come home are dropped; home memory keeps its values.
+        Device writes that were not copied back are dropped; home memory keeps its values.
         TypeError for a read-only view.
         """
         if self._readonly:
