@@ -28,10 +28,15 @@ def _block(block: ir.Block) -> ir.Block:
     out: list[ir.Stmt] = []
     for each in block:
         statement = ir.map_blocks(each, _block)
-        if isinstance(statement, ir.While) and isinstance(statement.condition, ir.Const):
+        if isinstance(statement, ir.While) and _is_endless(statement.condition):
             span = nowhere(statement.condition.span)
             some = ir.Compare(span, BOOL, "ne", tiles(span), ir.Const(span, UINT32, 0))
             out.append(ir.Remark(span, _ALWAYS))
             statement = dataclasses.replace(statement, condition=some)
         out.append(statement)
     return tuple(out)
+
+
+def _is_endless(condition: ir.Expr) -> bool:
+    """Whether a condition is known to hold. One that is known not to belongs to a loop that never runs."""
+    return isinstance(condition, ir.Const) and bool(condition.value)
