@@ -213,6 +213,7 @@ EMPTY = {
 }
 EMPTY_ERRORS = {
     "equal": (lambda: alg.equal(E, FULL), amp.AmpError),
+    "equal to a lazy input": (lambda: alg.equal(lazy.arange(3), E), amp.AmpError),
     "concat": (lambda: alg.concat(np.empty((0, 2)), np.ones((1, 3))), amp.AmpError),
     "minmax": (lambda: alg.minmax(E), ValueError),
     "nth_element": (lambda: alg.nth_element(E, 0), ValueError),
@@ -240,6 +241,11 @@ def test_empty_errors(accelerator_view, name):
     call, error = EMPTY_ERRORS[name]
     with pytest.raises(error):
         call()
+
+
+def test_lazy_inputs_have_no_memory():
+    with pytest.raises(TypeError, match=r"a lazy input has no memory: np\.asarray\(alg\.copy\(a\)\)"):
+        np.asarray(lazy.arange(3))
 
 
 def test_empty_selections(accelerator_view):

@@ -93,8 +93,9 @@ def test_errors(accelerator_view):
     x = numbers(4, 8)
     with pytest.raises(ValueError, match="Invalid number of FFT data points"):
         fft.fft(x, 0)
-    with pytest.raises(TypeError, match="integer"):
-        fft.fft(x, 2.5)
+    for call in (lambda: fft.fft(x, 2.5), lambda: fft.rfft(x, axis=None), lambda: fft.fftn(x, axes=(0.5,))):
+        with pytest.raises(TypeError, match="integer"):
+            call()
     with pytest.raises(ValueError, match="Invalid number of FFT data points"):
         fft.irfft(x[:, :1])
     with pytest.raises(ValueError, match="Invalid norm value ortogonal"):

@@ -22,7 +22,8 @@ def raw():
     [
         ("shape", ": write .extent"),
         ("size", ": write .extent.size()"),
-        ("sum", ": write np.asarray(...).sum"),
+        ("sum", ": write vkamp.algorithms.sum(a), or on the host np.asarray(...).sum"),
+        ("ptp", ": write np.asarray(...).ptp"),
         ("numpy", ": write np.asarray(...)"),
         ("nothing", ""),
         ("__array_interface__", ""),

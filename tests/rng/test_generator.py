@@ -193,6 +193,19 @@ def test_bad_arguments():
         rng.Generator(1)
 
 
+def test_parameters_that_are_no_numbers(accelerator_view):
+    g = generator(accelerator_view)
+    means = np.ones(3, np.float32)
+    for call in (
+        lambda: g.normal(means, 1, 3), lambda: g.normal(0, means, 3), lambda: g.uniform(means, 2, 3),
+        lambda: g.exponential(means, 3), lambda: g.poisson(means, 3), lambda: g.gamma(means, 1, 3),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="the parameters of a distribution are numbers, not arrays"):
+            call()
+    with pytest.raises(TypeError, match="integer"):
+        g.random(2.5)
+
+
 def test_permutations_and_choices(accelerator_view):
     g = generator(accelerator_view, 3)
     first, second = np.asarray(g.permutation(200)), np.asarray(g.permutation(200))

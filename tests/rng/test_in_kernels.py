@@ -219,7 +219,9 @@ def test_bad_sobol():
         rng.Sobol(0)
     with pytest.raises(ValueError, match="at least one point"):
         rng.Sobol(2).random(0)
-    with pytest.raises(amp.AmpError, match=r"out has extent\(3, 2\) of float32, but the points have extent\(4, 2\) of float32"):
+    with pytest.raises(
+        amp.AmpError, match=r"out has extent\(3, 2\) of float32, but the points have extent\(4, 2\) of float32"
+    ):
         rng.Sobol(2).random(4, out=np.zeros((3, 2), np.float32))
     with pytest.raises(ValueError, match=r"the sequence ends after 2\^32 points"):
         rng.Sobol(2).fast_forward(1 << 32).random(1)

@@ -145,7 +145,7 @@ def _same_length(value: Any) -> Callable[..., Any]:
 
     def call(a: Any, b: Any, *_: Any, **__: Any) -> Any:
         if any(_lengths(a, b)):
-            raise amp.AmpError(f"the inputs have different extents: {np.shape(a)} and {np.shape(b)} elements")
+            raise amp.AmpError(f"the inputs have different extents: {_shape_of(a)} and {_shape_of(b)} elements")
         return value
 
     return call

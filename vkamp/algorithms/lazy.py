@@ -34,6 +34,9 @@ class Lazy:
     def __init__(self, extent: Any) -> None:
         self.extent = amp.extent(extent)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError("a lazy input has no memory: np.asarray(alg.copy(a)) computes its elements")
+
     def containers(self) -> list[Any]:
         """The containers that the input reads. They determine where an algorithm runs."""
         found = []

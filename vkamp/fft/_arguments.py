@@ -77,6 +77,7 @@ def check_precision(view: amp.accelerator_view, dtype: np.dtype[Any]) -> None:
 
 def axis_of(rank: int, axis: int) -> int:
     """An axis, counted from 0; numpy's AxisError if there is no such axis."""
+    axis = operator.index(axis)
     if not -rank <= axis < rank:
         raise getattr(np, "exceptions", np).AxisError(axis, rank)
     return axis % rank

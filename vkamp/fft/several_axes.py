@@ -20,7 +20,7 @@ def _steps(a: Any, s: _Ints, axes: _Ints, kind: Kind) -> list[tuple[int, int]]:
     shape = tuple(lazy.of(a).extent)
     if axes is None:
         axes = range(len(shape)) if s is None else range(-len(s), 0)
-    places = [axis_of(len(shape), int(axis)) for axis in axes]
+    places = [axis_of(len(shape), axis) for axis in axes]
     lengths = [-1] * len(places) if s is None else list(s)
     if len(lengths) != len(places):
         raise ValueError("Shape and axes have different lengths.")

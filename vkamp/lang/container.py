@@ -115,7 +115,37 @@ def set_product(product: Callable[[Any, Any], Any]) -> None:
 
 
 #: Attributes that have other names here than in numpy and similar libraries.
-_OF_NUMPY = {"shape": ".extent", "size": ".extent.size()", "ndim": ".rank", "numpy": "np.asarray(...)"}
+_OF_NUMPY = {
+    "shape": ".extent",
+    "size": ".extent.size()",
+    "ndim": ".rank",
+    "numpy": "np.asarray(...)",
+    "get": "np.asarray(...)",
+}
+#: Methods of numpy's arrays that ``vkamp.algorithms`` has as functions, for containers on a device.
+_OF_ALGORITHMS = {"T": "transpose", "cumprod": "cumulative_prod", "cumsum": "cumulative_sum"} | {
+    name: name
+    for name in [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "copy",
+        "max",
+        "mean",
+        "min",
+        "nonzero",
+        "prod",
+        "repeat",
+        "sort",
+        "std",
+        "sum",
+        "take",
+        "transpose",
+        "var",
+    ]
+}
 
 
 @entry_point
@@ -139,6 +169,8 @@ class Container:
             instead = _OF_NUMPY.get(name)
             if instead is None and not name.startswith("_") and hasattr(np.ndarray, name):
                 instead = f"np.asarray(...).{name}"
+                if name in _OF_ALGORITHMS:
+                    instead = f"vkamp.algorithms.{_OF_ALGORITHMS[name]}(a), or on the host {instead}"
             advice = "" if instead is None else f": write {instead}"
             raise AttributeError(f"{what!r} object has no attribute {name!r}{advice}", name=name, obj=self)
 

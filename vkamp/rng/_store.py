@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,7 @@ def shape_of(size: Any) -> tuple[int, ...]:
     """A size as a shape; for ``None``, that of one element."""
     if size is None:
         return (1,)
-    return tuple(int(each) for each in size) if isinstance(size, (tuple, list)) else (int(size),)
+    return tuple(operator.index(each) for each in (size if isinstance(size, (tuple, list)) else (size,)))
 
 
 def elements(size: Any) -> int:

@@ -46,12 +46,23 @@ def open_float64(pair: Any) -> Any:
     return upper * amp.float64(2.0**-64)
 
 
+def refuse_arrays(*parameters: Any) -> None:
+    """TypeError for parameters of a distribution that are not numbers; numpy's may be arrays."""
+    for each in parameters:
+        if np.ndim(each):
+            raise TypeError(
+                "the parameters of a distribution are numbers, not arrays: transform numbers of a standard "
+                "distribution, such as alg.transform(lambda x, m: x + m, g.standard_normal(n), means)"
+            )
+
+
 class Scaled:
     """``low + (high - low) * x``."""
 
     __slots__ = ("low", "width")
 
     def __init__(self, low: Any, width: Any) -> None:
+        refuse_arrays(low, width)
         self.low, self.width = low, width
 
     @amp.func

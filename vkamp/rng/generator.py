@@ -183,6 +183,7 @@ class _Distributions:
 
 
 def _at_least(name: str, number: float, least: float) -> None:
+    dist.refuse_arrays(number)
     if not number >= least:
         raise ValueError(f"{name} is {number}: it must not be below {least}")
 
