@@ -190,7 +190,7 @@ def _reduce_code(code: CodeType) -> tuple[Any, ...]:
     """A function's code with the text of its file."""
     reduced = _reduce_plain_code(code)
     text = text_of_file(code)
-    return reduced if text is None else (_load_code, (*reduced[:2], _packed(text)))
+    return reduced if text is None else (_load_code, (*reduced[:2], _packed(text), code.co_filename))
 
 
 def _reduce_code_of_main(code: CodeType) -> tuple[Any, ...]:
@@ -204,9 +204,9 @@ def _reduce_code_of_main(code: CodeType) -> tuple[Any, ...]:
     return _reduce_code(code) if known else _reduce_plain_code(code)
 
 
-def _load_code(make: Callable[..., CodeType], arguments: tuple[Any, ...], text: bytes) -> CodeType:
-    code = adopt(make(*arguments), _unpacked(text))
-    return _only(code, code.co_filename)
+def _load_code(make: Callable[..., CodeType], arguments: tuple[Any, ...], text: bytes, file: str) -> CodeType:
+    # cloudpickle 3.1 drops the file's name, which error messages show.
+    return _only(adopt(make(*arguments).replace(co_filename=file), _unpacked(text)), file)
 
 
 @functools.lru_cache(maxsize=1024)
