@@ -1,10 +1,9 @@
-"""Loops that drivers of CPUs can only leave in the middle: IR -> IR, before printing.
+"""``while True`` loops, for drivers that lose values of their last iteration: IR -> IR, before printing.
 
-These drivers compute with vectors of threads.  A thread that left a loop takes part in the iterations of the others,
-and what it loads there is 0.  A value that goes from a loop to the code behind it keeps the threads apart only if it
-is one of several: where ``while True: x = a[i]; if x > 7: break`` is all, there is just one ``x``, and it is 0 for the
-threads that left early.  A condition that the driver does not know is a second way out, with the ``x`` of the iteration
-before.
+CPU drivers run several threads as one vector. After a thread has left a loop, its lane takes part in the iterations of
+the other lanes, where all its loads give 0. The driver keeps the thread's last values only if the loop has two exits.
+``while True: x = a[i]; if x > 7: break`` has one, so ``x`` becomes 0 in the threads that leave early. A condition that
+the driver cannot evaluate is a second exit.
 """
 
 from __future__ import annotations
