@@ -11,7 +11,7 @@ import pytest
 
 from tests.run.conftest import dispatch, runner_on
 from vkamp.errors import AcceleratorRemovedError
-from vkamp.run import kompute
+from vkamp.run import kompute_device
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.kompute_queue import KomputeQueue
@@ -262,8 +262,8 @@ def test_a_device_that_the_driver_finds_lost(card, monkeypatch):
     assert _eventually(lambda: queue.device.removed is not None)
     with pytest.raises(AcceleratorRemovedError, match="it was pulled out"):
         card.read(a)
-    key = next(k for k, d in kompute._open.devices.items() if d is queue.device)
-    del kompute._open.devices[key]
+    key = next(k for k, d in kompute_device.open_devices.devices.items() if d is queue.device)
+    del kompute_device.open_devices.devices[key]
     queue.device.close()
 
 

@@ -16,7 +16,8 @@ FEATURES: tuple[str, ...] = (
     "float16", "float64", "int8", "int16", "int64", "storage8", "storage16", "float_atomics", "float64_atomics",
     "shared_float_atomics",
     "int64_atomics", "shared_int64_atomics", "subgroup_extended_types", "subgroup_size_control", "memory_model",
-    "integer_dot_product", "cooperative_matrix", *(f"subgroup_{operation}" for operation in OPERATIONS),
+    "integer_dot_product", "cooperative_matrix", "subgroup_uniform_control_flow",
+    *(f"subgroup_{operation}" for operation in OPERATIONS),
 )  # fmt: skip
 
 #: How the names of the traits begin among a kernel's constants.

@@ -10,6 +10,7 @@ layout(local_size_x = 4) in;
 
 layout(push_constant) uniform Launch {
     int out_extent_1;
+    uint tiles_0;
 };
 
 layout(std430, set = 0, binding = 0) restrict readonly buffer limits_buffer {
@@ -52,8 +53,10 @@ void main() {
         int total = 0;
         total_kept[t_idx_local_1 >> 1] = total;
     }
+
+    // Always true, which this driver does not know: it loses values of loops that only a break can end
     // while True:
-    while (true) {
+    while (tiles_0 != 0u) {
         round_ += 1;
         // if round_ > limit:
         if (round_ > limit) {

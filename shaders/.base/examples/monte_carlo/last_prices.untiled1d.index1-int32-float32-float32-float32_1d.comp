@@ -30,80 +30,6 @@ layout(std430, set = 0, binding = 0) restrict writeonly buffer prices_buffer {
     float prices[];
 };
 
-float not_a_number() {
-    return uintBitsToFloat(0x7fc00000u);
-}
-
-// |x| = significand * 2^(exponent - 23) for a finite x other than 0; the significand has 24 bits.
-void unpack(float x, out uint significand, out int exponent) {
-    uint bits = floatBitsToUint(x) & 0x7fffffffu;
-    uint fraction = bits & 0x7fffffu;
-    if (bits >= 0x800000u) {
-        significand = fraction | 0x800000u;
-        exponent = int(bits >> 23) - 127;
-    } else {
-        int shift = 23 - findMSB(fraction);
-        significand = fraction << shift;
-        exponent = -126 - shift;
-    }
-}
-
-// The float with this sign and the value bits * 2^(exponent - 30), bit 30 the leading one; rounded once, to even.
-float round_bits(uint sign, uint bits, int exponent) {
-    if (exponent > 127) {
-        return uintBitsToFloat(sign | 0x7f800000u);
-    }
-    int dropped = 7 + max(-126 - exponent, 0);
-    if (dropped > 31) {
-        return uintBitsToFloat(sign);
-    }
-    uint kept = bits >> dropped;
-    uint rest = bits & ((1u << dropped) - 1u);
-    uint middle = 1u << (dropped - 1);
-    if (rest > middle || (rest == middle && (kept & 1u) != 0u)) {
-        kept += 1u;
-    }
-    // A carry out of the significand correctly increments the exponent.
-    return uintBitsToFloat(sign | (exponent >= -126 ? (uint(exponent + 126) << 23) + kept : kept));
-}
-
-// The float with this sign and the value significand * 2^(exponent - 23), where the significand has 24 bits.
-float pack(uint sign, uint significand, int exponent) {
-    return round_bits(sign, significand << 7, exponent);
-}
-
-// The square root, rounded correctly: integer arithmetic corrects the device's root.
-float precise_sqrt(float x) {
-    uint bits = floatBitsToUint(x);
-    if ((bits & 0x7fffffffu) == 0u || bits == 0x7f800000u) {
-        return x;
-    }
-    if (bits > 0x7f800000u) {
-        return not_a_number();
-    }
-    uint significand;
-    int exponent;
-    unpack(x, significand, exponent);
-    // x = n * 2^(even), n from 2^46 to 2^48: its root has 24 bits. n - root^2 is small, so 32 bits suffice for it.
-    bool is_odd = (exponent & 1) != 0;
-    uint n = significand << (is_odd ? 24 : 23);
-    float estimate = sqrt(float(significand) * (is_odd ? 2.0 : 1.0)) * 2896.30938;
-    uint root = uint(estimate);
-    int rest = int(n - root * root);
-    for (int i = 0; i < 8 && rest < 0; i++) {
-        root -= 1u;
-        rest += 2 * int(root) + 1;
-    }
-    for (int i = 0; i < 8 && rest > 2 * int(root); i++) {
-        rest -= 2 * int(root) + 1;
-        root += 1u;
-    }
-    if (rest > int(root)) {
-        root += 1u;
-    }
-    return pack(0u, root, exponent >> 1);
-}
-
 // The upper 32 bits of a product.
 uint high_product(uint x, uint y) {
     uint high, low;
@@ -208,11 +134,16 @@ float open_float32(uint word) {
     return float(word | 1u) * 2.3283064e-10;
 }
 
+float small_float(int n) {
+    // return amp.asfloat(amp.uint32(_BITS_OF_MAGIC) + amp.asuint(n)) - amp.float32(_MAGIC)
+    return uintBitsToFloat(1262485504u + uint(n)) - 12582912.0;
+}
+
 float log_(float x) {
     // bits = amp.asuint(x) - amp.uint32(_ROOT)
     uint bits = floatBitsToUint(x) - 1060439283u;
-    // exponent = amp.float32(amp.asint(bits) >> 23)
-    float exponent = float(int(bits) >> 23);
+    // exponent = small_float(amp.asint(bits) >> amp.int32(23))
+    float exponent = small_float(int(bits) >> 23);
     // f = amp.asfloat((bits & amp.uint32(0x7FFFFF)) + amp.uint32(_ROOT)) - amp.float32(1.0)
     float f = uintBitsToFloat((bits & 8388607u) + 1060439283u) - 1.0;
     // z = f * f
@@ -237,6 +168,43 @@ float log_(float x) {
     return f + y + exponent * 0.6933594;
 }
 
+float sqrt_(float x) {
+    // bits = amp.asuint(x)
+    uint bits = floatBitsToUint(x);
+    // odd = (bits >> amp.uint32(23) & amp.uint32(1)) ^ amp.uint32(1)
+    uint odd = ((bits >> 23u) & 1u) ^ 1u;
+    // significand = bits & amp.uint32(0x7FFFFF)
+    uint significand = bits & 8388607u;
+    // n = (significand | amp.uint32(0x800000)) << (amp.uint32(23) + odd)
+    uint n = (significand | 8388608u) << (23u + odd);
+    // scaled = amp.asfloat(significand + amp.uint32(0x3F800000) + (odd << amp.uint32(23)))
+    float scaled = uintBitsToFloat(significand + 1065353216u + (odd << 23u));
+    // inverse = amp.float32(amp.fast_math.rsqrt(scaled))
+    float inverse_ = inversesqrt(scaled);
+    // root = amp.asuint(scaled * inverse) - amp.uint32(0x3F000000)
+    uint root = floatBitsToUint(scaled * inverse_) - 1056964608u;
+    // rest = amp.asint(n - root * root)
+    int rest = int(n - root * root);
+    // units = small_float(rest >> amp.int32(7)) * amp.float32(2.0**-17) * inverse
+    float units = small_float(rest >> 7) * 7.6293945e-6 * inverse_;
+    // root = root + (amp.asuint(units + amp.float32(_MAGIC)) - amp.uint32(_BITS_OF_MAGIC))
+    root = root + floatBitsToUint(units + 12582912.0) - 1262485504u;
+    // rest = amp.asint(n - root * root)
+    rest = int(n - root * root);
+    // if rest > amp.asint(root):
+    if (rest > int(root)) {
+        // root += amp.uint32(1)
+        root += 1u;
+    } else if (rest <= 0 - int(root)) {  // elif rest <= -amp.asint(root):
+        // root -= amp.uint32(1)
+        root -= 1u;
+    }
+    // half = amp.asuint(amp.asint((bits >> amp.uint32(23)) - amp.uint32(127) - odd) >> amp.int32(1)) <<...
+    uint half_ = uint(int((bits >> 23u) - 127u - odd) >> 1) << 23u;
+    // return x if x == 0.0 else amp.asfloat(root + amp.uint32(0x3F000000) + half)
+    return x == 0.0 ? x : uintBitsToFloat(root + 1056964608u + half_);
+}
+
 void turn(uint word, out float result_0, out float result_1) {
     // quadrant = (word + amp.uint32(0x20000000)) >> amp.uint32(30)
     uint quadrant = (word + 536870912u) >> 30u;
@@ -257,14 +225,14 @@ void turn(uint word, out float result_0, out float result_1) {
     float a = (quadrant & 1u) == 1u ? sine : cosine;
     // b = cosine if quadrant & 1 == 1 else sine
     float b = (quadrant & 1u) == 1u ? cosine : sine;
-    // return (-a if quadrant == 1 or quadrant == 2 else a), (-b if quadrant >= 2 else b)
-    result_0 = quadrant == 1u || quadrant == 2u ? -a : a;
-    result_1 = quadrant >= 2u ? -b : b;
+    // return (
+    result_0 = uintBitsToFloat(floatBitsToUint(a) ^ ((word + 1610612736u) & 2147483648u));
+    result_1 = uintBitsToFloat(floatBitsToUint(b) ^ ((word + 536870912u) & 2147483648u));
 }
 
 void normal_pair(uint first, uint second, out float result_0, out float result_1) {
-    // radius = amp.precise_math.sqrt(amp.float32(-2.0) * log(open_float32(first)))
-    float radius = precise_sqrt(-2.0 * log_(open_float32(first)));
+    // radius = sqrt(amp.float32(-2.0) * log(open_float32(first)))
+    float radius = sqrt_(-2.0 * log_(open_float32(first)));
     float cosine;
     float sine;
     // cosine, sine = turn(second)
