@@ -3,8 +3,8 @@
     python -m tools.cluster                                                       # the machine's GPUs
     python -m tools.cluster --small --accelerators swiftshader@vulkan llvmpipe@vulkan
 
-Each accelerator has a worker of its own (``vkamp.dask.LocalCluster``). Each program runs with one worker, and then with
-one for each accelerator, on the same blocks:
+Each accelerator gets its own worker process (``vkamp.dask.LocalCluster``). Each program runs with one worker, and then
+with one for each accelerator, on the same blocks:
 
 - heat in a plate of ``--plate`` rows and columns, in strips of rows that exchange halos;
 - the price of an option, by ``--paths`` simulated paths in 64 blocks;
