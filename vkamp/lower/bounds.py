@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import affine
-from vkamp.ir.arithmetic import MIRRORED
+from vkamp.ir.arithmetic import MIRRORED, wrapped
 from vkamp.ir.dataflow import assigned, named, read_value, targets
 from vkamp.ir.rewrite import substituted
-from vkamp.ir.types import INT32
+from vkamp.ir.types import INT32, int_range
 from vkamp.lower.phases import Item, Phase, map_phases
+
+#: A local index plus at most this does not wrap: no device has tiles with so many threads.
+_MAX_OFFSET = int_range(INT32)[1] - (1 << 16)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +52,7 @@ def _bounds(
     if len(terms) != 1:
         return
     ((index, factor),) = terms.items()
+    constant = wrapped(constant, INT32)
     number = _subgroup_of(index)
     if number is not None and (factor, constant) == (1, 0) and isinstance(right, ir.Const) and op in ("eq", "lt"):
         dim, size = number
@@ -56,9 +60,9 @@ def _bounds(
     if not isinstance(index, ir.ThreadIndex) or index.kind != "local" or factor != 1:
         return
     if op == "eq" and isinstance(right, ir.Const):
-        yield Bound(index.dim, equal=int(right.value) - constant)
-    elif op in ("lt", "le") and _is_uniform(right, once):
-        # The shift by a constant might wrap for values that no index has.
+        yield Bound(index.dim, equal=wrapped(int(right.value) - constant, INT32))
+    elif op in ("lt", "le") and constant <= _MAX_OFFSET and _is_uniform(right, once):
+        # A limit that is not a constant might wrap, moved to the other side.
         shift = (op == "le") - constant
         if isinstance(right, ir.Const):
             yield Bound(index.dim, stop=ir.Const(right.span, INT32, int(right.value) + shift))

@@ -19,7 +19,7 @@ from vkamp.ir.fences import LANE_FENCES
 from vkamp.ir.matrix_forms import thread_by_thread
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.rewrite import Names, changed, contains, nowhere, value_of, without_unused
-from vkamp.ir.types import BOOL, INT32, Array
+from vkamp.ir.types import BOOL, INT32, Array, int_range
 from vkamp.lower.bounds import Bound, flattened, guards, split_guarded
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
@@ -453,8 +453,9 @@ class _Lowering:
             if isinstance(left, ir.Binary) and left.op == "add" and isinstance(left.right, ir.Const):
                 offset, left = int(left.right.value), left.left
             if isinstance(left, ir.ThreadIndex) and left.kind == "lane" and by > 0 and offset >= 0:
-                low, high = offset // by, (offset + self.lanes[left.dim] - 1) // by
-                if low == high:
+                last = offset + self.lanes[left.dim] - 1
+                low, high = offset // by, last // by
+                if low == high and last <= int_range(INT32)[1]:
                     return ir.Const(node.span, INT32, low)
         return simplified(node)
 
