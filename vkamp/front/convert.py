@@ -10,15 +10,13 @@ import ast
 import math
 from typing import NoReturn
 
-import numpy as np
-
 from vkamp.errors import Note, Span
 from vkamp.front import advice
 from vkamp.front.context import Context
 from vkamp.front.counters import Counter, check_divisor
 from vkamp.front.values import ArrayRef, Constant, Element, NoValue, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
-from vkamp.ir.arithmetic import wrapped
+from vkamp.ir.constants import converted
 from vkamp.ir.types import (
     BOOL,
     FLOAT32,
@@ -106,7 +104,8 @@ def literal(ctx: Context, value: Constant, kind: Scalar, node: ast.AST | Span) -
         wide = float(raw)
     except OverflowError:
         wide = math.inf
-    rounded = _rounded(wide, kind)
+    rounded = converted(wide, kind)
+    assert rounded is not None
     if math.isinf(rounded) and not (isinstance(raw, float) and math.isinf(raw)):
         misfit(ctx, span, raw, kind, "use a smaller number, or math.inf")
     return ir.Const(span, kind, rounded)
@@ -120,13 +119,7 @@ def fits_alone(value: Constant) -> bool:
     if kind == INT32:
         low, high = int_range(INT32)
         return low <= value.value <= high
-    return kind == BOOL or not math.isfinite(value.value) or math.isfinite(_rounded(value.value, kind))
-
-
-def _rounded(value: float, kind: Scalar) -> float:
-    """The nearest number that a float type has."""
-    with np.errstate(over="ignore"):
-        return float(np.array(value).astype(kind.dtype))
+    return kind == BOOL or not math.isfinite(value.value) or math.isfinite(converted(value.value, kind) or 0)
 
 
 def misfit(ctx: Context, span: Span, raw: bool | int | float, kind: Scalar, help_text: str) -> NoReturn:
@@ -166,24 +159,13 @@ def cast(expr: ir.Expr, kind: Scalar, span: Span) -> ir.Expr:
     if expr.type == kind:
         return expr
     if isinstance(expr, ir.Const):
-        value = _cast_constant(expr.value, kind)
+        value = converted(expr.value, kind, expr.type)
         if value is not None:
             return ir.Const(span, kind, value)
     if kind.name in SMALL and "float" in (kind.kind, expr.type.kind):  # type: ignore[union-attr]
         # In two steps: floats have no value in a small integer, and floats of memory are rounded from float32.
         expr = cast(expr, promoted(kind), span)
     return ir.Cast(span, kind, expr)
-
-
-def _cast_constant(value: bool | int | float, kind: Scalar) -> bool | int | float | None:
-    if kind == BOOL:
-        return bool(value)
-    if kind.kind == "float":
-        return _rounded(float(value), kind)
-    low, high = int_range(kind)
-    if isinstance(value, float):
-        return int(value) if math.isfinite(value) and low <= int(value) <= high else None
-    return int(wrapped(int(value), kind))
 
 
 def convert(ctx: Context, value: Constant | Number, kind: Scalar, node: ast.expr) -> ir.Expr:

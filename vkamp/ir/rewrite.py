@@ -83,6 +83,19 @@ def filtered(block: ir.Block, keep: Callable[[ir.Stmt], bool]) -> ir.Block:
     return tuple(out)
 
 
+def flattened(block: ir.Block) -> ir.Block:
+    """The block without conditions that are known, and without what follows a jump."""
+    out: list[ir.Stmt] = []
+    for statement in block:
+        if isinstance(statement, ir.If) and isinstance(statement.condition, ir.Const):
+            out += flattened(statement.then if statement.condition.value else statement.orelse)
+        else:
+            out.append(ir.map_blocks(statement, flattened))
+        if out and isinstance(out[-1], (ir.Break, ir.Continue, ir.Return)):
+            break
+    return tuple(out)
+
+
 def substituted(node: _Rewritten, values: Mapping[str, ir.Expr]) -> _Rewritten:
     """An expression or statement in which values replace whole variables, by name."""
 

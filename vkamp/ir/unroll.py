@@ -6,9 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.algebra import operation
-from vkamp.ir.arithmetic import wrapped
-from vkamp.ir.types import Scalar
+from vkamp.ir.constants import folded_node
 
 
 def unrolled(kernel: ir.Kernel, chosen: Callable[[ir.For], bool] = lambda loop: True) -> ir.Kernel:
@@ -60,25 +58,9 @@ def _copy(loop: ir.For, value: int) -> ir.Block:
     def change(node: ir.Node) -> ir.Node:
         if isinstance(node, ir.Load) and isinstance(node.place, ir.Local) and node.place.variable.name == name:
             return ir.Const(node.span, node.type, value)
-        return _folded(node)
+        return folded_node(node)
 
     return ir.map_block(loop.body, change)
-
-
-def _folded(node: ir.Node) -> ir.Node:
-    """An operation on constants, which the value of a counter has made, as its result."""
-    kind = getattr(node, "type", None)
-    if isinstance(node, ir.Binary):
-        return operation(node.span, node.type, node.op, node.left, node.right)
-    if isinstance(node, ir.Cast) and isinstance(node.operand, ir.Const) and isinstance(kind, Scalar):
-        value = node.operand.value
-        if kind.kind == "float" and not isinstance(value, float):
-            return ir.Const(node.span, kind, float(value))
-        if kind.is_integer and not isinstance(value, float):
-            return ir.Const(node.span, kind, wrapped(int(value), kind))
-    if isinstance(node, ir.Unary) and node.op == "neg" and isinstance(node.operand, ir.Const):
-        return ir.Const(node.span, node.type, -node.operand.value)
-    return node
 
 
 # -- what drivers make of them -------------------------------------------------------------------------------------

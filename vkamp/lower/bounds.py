@@ -170,14 +170,3 @@ def _shares(statement: ir.Stmt, block: ir.Block, again: frozenset[str]) -> bool:
     rest = [s for s in block if s is not statement]
     mine, changes = named((statement,)), assigned((statement,))
     return bool(changes & named(rest)) or bool((mine & assigned(rest)) - again)
-
-
-def flattened(block: ir.Block) -> ir.Block:
-    """The block without conditions that are known."""
-    out: list[ir.Stmt] = []
-    for statement in block:
-        if isinstance(statement, ir.If) and isinstance(statement.condition, ir.Const):
-            out += flattened(statement.then if statement.condition.value else statement.orelse)
-        else:
-            out.append(ir.map_blocks(statement, flattened))
-    return tuple(out)

@@ -18,9 +18,9 @@ from vkamp.ir.dataflow import assigned, certain, exposed, named
 from vkamp.ir.fences import LANE_FENCES
 from vkamp.ir.matrix_forms import thread_by_thread
 from vkamp.ir.requirements import uses_subgroups
-from vkamp.ir.rewrite import Names, changed, contains, nowhere, value_of, without_unused
+from vkamp.ir.rewrite import Names, changed, contains, flattened, nowhere, value_of, without_unused
 from vkamp.ir.types import BOOL, INT32, Array, int_range
-from vkamp.lower.bounds import Bound, flattened, guards, split_guarded
+from vkamp.lower.bounds import Bound, guards, split_guarded
 from vkamp.lower.errors import NotLowerable
 from vkamp.lower.inline import global_index, inline_barriers, is_wait, thread_arguments
 from vkamp.lower.load_sharing import Memory, memory_of

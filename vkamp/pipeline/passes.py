@@ -16,6 +16,7 @@ from vkamp.ir.requirements import has_matrices, types_in_use
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited
 from vkamp.legalize.bind_arrays import bind_arrays
+from vkamp.legalize.constants import without_constant_operations
 from vkamp.legalize.copy_propagation import direct_results, without_uniform_asserts
 from vkamp.legalize.early_exits import plain_exits
 from vkamp.legalize.endless_loops import with_conditions
@@ -72,6 +73,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     if target.max_unrolled_statements is not None:
         most = target.max_unrolled_statements
         kernel = _must("places", kernel, lambda k: limited(k, most))
+    # GLSL's compiler computes with constants otherwise than a device does.  Behind what makes constants.
+    kernel = _must("places", kernel, without_constant_operations)
     # Drivers' faults: both of CPUs lose values of loops without a condition; lavapipe leaves loops too early, merges
     # branches across barriers, and takes long for many loops.
     if "early_exits" in target.quirks:

@@ -137,7 +137,7 @@ void main() {
         int lane = t_idx_local_0 & 31;
         for (int row = 0; row < 4; ++row) {
             for (int column = 0; column < 16; ++column) {
-                x[row * 16 + column] = stage[i_2][0 + (lane >> 3) * 4 + row][0 + column];
+                x[row * 16 + column] = stage[i_2][(lane >> 3) * 4 + row][column];
             }
         }
         // y = amp.matrix_load(b, (16 * group, 0), (16, 16), "b", layout="column")
@@ -146,7 +146,7 @@ void main() {
         int lane_2 = t_idx_local_0 & 31;
         for (int row_3 = 0; row_3 < 16; ++row_3) {
             for (int column_2 = 0; column_2 < 2; ++column_2) {
-                y[row_3 * 2 + column_2] = load_b((row_2 + column_2 * 8 + (lane_2 & 7)) * b_extent_1 + 0 + row_3);
+                y[row_3 * 2 + column_2] = load_b((row_2 + column_2 * 8 + (lane_2 & 7)) * b_extent_1 + row_3);
             }
         }
         // sums[i] = amp.matrix_mul_add(x, y, sums[i])
@@ -171,7 +171,7 @@ void main() {
         int lane_3 = t_idx_local_0 & 31;
         for (int row_5 = 0; row_5 < 4; ++row_5) {
             for (int column_4 = 0; column_4 < 2; ++column_4) {
-                c[c_offset + (0 + column_4 * 8 + (lane_3 & 7)) * c_stride_0 + (16 + (lane_3 >> 3) * 4 + row_5) * c_stride_1] = both[row_5 * 2 + column_4];
+                c[c_offset + (column_4 * 8 + (lane_3 & 7)) * c_stride_0 + (16 + (lane_3 >> 3) * 4 + row_5) * c_stride_1] = both[row_5 * 2 + column_4];
             }
         }
     }
@@ -190,7 +190,7 @@ void main() {
     int lane_4 = t_idx_local_0 & 31;
     for (int row_7 = 0; row_7 < 4; ++row_7) {
         for (int column_5 = 0; column_5 < 2; ++column_5) {
-            store_d((row_6 + (lane_4 >> 3) * 4 + row_7) * d_extent_1 + 0 + column_5 * 8 + (lane_4 & 7), other[row_7 * 2 + column_5]);
+            store_d((row_6 + (lane_4 >> 3) * 4 + row_7) * d_extent_1 + column_5 * 8 + (lane_4 & 7), other[row_7 * 2 + column_5]);
         }
     }
 }

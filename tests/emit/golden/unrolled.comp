@@ -67,20 +67,17 @@ void main() {
     uint count = 0u;
     // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
     int found = int(source[idx_0 * source_extent_1 + idx_1]);
-    // count += amp.uint32(found) * k + 7 * n
-    count += uint(found) * 0u;
-    // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
     found = int(source[idx_0 * source_extent_1 + idx_1 + 1]);
     // count += amp.uint32(found) * k + 7 * n
-    count += uint(found) * 0u + 7u;
+    count += 7u;
     // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
     found = int(source[idx_0 * source_extent_1 + idx_1 + 2]);
     // count += amp.uint32(found) * k + 7 * n
-    count += uint(found) * 0u + 14u;
+    count += 14u;
     // found = amp.int32(source[idx[0] + k, idx[1] + n % 3])
     found = int(source[idx_0 * source_extent_1 + idx_1]);
     // count += amp.uint32(found) * k + 7 * n
-    count += uint(found) * 0u + 21u;
+    count += 21u;
     // for m in range(idx[0] % 3 + k):
     const int m_stop = idx_0 % 3;
     for (int m = 0; m < m_stop; ++m) {
