@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vkamp.ir.arithmetic import BINARY, COMPARISONS
+
 # Precedences of GLSL, loosest first.
 COND, LOR, LXOR, LAND, OR, XOR, AND, EQ, REL, SHIFT, ADD, MUL, UNARY, POSTFIX = range(14)
 _BITWISE = (SHIFT, AND, XOR, OR)
 _COMPARISONS = (EQ, REL)
 
+_LEVELS = {
+    "add": ADD, "sub": ADD, "mul": MUL, "div": MUL, "shl": SHIFT, "shr": SHIFT,
+    "bitand": AND, "bitor": OR, "bitxor": XOR,
+    "eq": EQ, "ne": EQ, "lt": REL, "le": REL, "gt": REL, "ge": REL,
+}  # fmt: skip
+#: The operators of GLSL with their precedences, by operation.
 OPERATORS = {
-    "add": ("+", ADD), "sub": ("-", ADD), "mul": ("*", MUL), "div": ("/", MUL),
-    "shl": ("<<", SHIFT), "shr": (">>", SHIFT),
-    "bitand": ("&", AND), "bitor": ("|", OR), "bitxor": ("^", XOR),
-    "eq": ("==", EQ), "ne": ("!=", EQ), "lt": ("<", REL), "le": ("<=", REL), "gt": (">", REL), "ge": (">=", REL),
+    **{name: ({**BINARY, **COMPARISONS}[name].glsl, level) for name, level in _LEVELS.items()},
     "and": ("&&", LAND), "or": ("||", LOR),
 }  # fmt: skip
 BOOL_OPERATORS = {"bitand": ("&&", LAND), "bitor": ("||", LOR), "bitxor": ("^^", LXOR)}

@@ -30,7 +30,7 @@ from vkamp.front.objects import call_object, construct, magnitude
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
 from vkamp.front.python_operators import OPERATORS
-from vkamp.front.reductions import REDUCTIONS, extreme
+from vkamp.front.reductions import REDUCTIONS, extreme, extreme_constant
 from vkamp.front.sequences import spread
 from vkamp.front.subgroups import call_clustered, call_subgroup
 from vkamp.front.table import apply_row
@@ -438,9 +438,7 @@ def _folded(target: Any, row: BuiltinRow, values: list[Any]) -> Any:
     if target is round:
         return float(row.reference(*values))
     if target in (min, max):
-        # A number wins over NaN, and all have one type.
-        common = float if any(isinstance(v, float) for v in values) else int
-        return common(target([v for v in values if not math.isnan(v)] or values))
+        return extreme_constant(row.name, values)
     result = target(*values)
     # `math.floor` and others give an int; of a variable they give a float.
     return float(result) if row.result == "F" and isinstance(result, int) else result

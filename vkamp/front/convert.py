@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from vkamp.errors import Note, Span
 from vkamp.front import advice
@@ -16,6 +16,7 @@ from vkamp.front.context import Context
 from vkamp.front.counters import Counter, check_divisor
 from vkamp.front.values import ArrayRef, Constant, Element, NoValue, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
+from vkamp.ir.arithmetic import BINARY
 from vkamp.ir.constants import converted
 from vkamp.ir.types import (
     BOOL,
@@ -414,11 +415,12 @@ def _whole_constant(value: Value, node: ast.expr, text: str) -> str:
     return "use a whole number"
 
 
-SYMBOL: dict[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.MatMult: "@",
+#: The operations of the IR for Python's operators.
+OPERATION: dict[type[ast.AST], Any] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "floormod",
+    ast.LShift: "shl", ast.RShift: "shr", ast.BitAnd: "bitand", ast.BitOr: "bitor", ast.BitXor: "bitxor",
 }  # fmt: skip
+SYMBOL = {**{op: BINARY[name].symbol for op, name in OPERATION.items()}, ast.Pow: "**", ast.MatMult: "@"}
 
 
 def is_zero(divisor: Value, expr: ir.Expr) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn
 from vkamp.errors import Note, Span
 from vkamp.front import advice, complexes, convert, counters, habits, objects, references, vectors
 from vkamp.front.context import Context, Slot, handles
-from vkamp.front.convert import SYMBOL, is_zero
+from vkamp.front.convert import OPERATION, SYMBOL, is_zero
 from vkamp.front.counters import Counter
 from vkamp.front.functions import call_function
 from vkamp.front.index_objects import index_arithmetic, is_index, thread_value
@@ -32,6 +32,7 @@ from vkamp.front.values import (
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
+from vkamp.ir.arithmetic import BINARY
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, is_object
 from vkamp.lang.power import integer_power
 
@@ -87,20 +88,7 @@ def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
 
 # -- operators -----------------------------------------------------------------------------------------------------
 
-_FOLD: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.BitXor: operator.xor,
-}  # fmt: skip
-
-_ARITHMETIC: dict[type[ast.operator], Any] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "floordiv", ast.Mod: "floormod",
-}  # fmt: skip
-
-_BITWISE: dict[type[ast.operator], Any] = {
-    ast.BitAnd: "bitand", ast.BitOr: "bitor", ast.BitXor: "bitxor",
-}  # fmt: skip
+_BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 @handles(ast.BinOp)
@@ -150,7 +138,7 @@ def binary(
             kind = FLOAT64 if kind.bits == 64 else FLOAT32
             x, y = convert.cast(x, kind, x.span), convert.cast(y, kind, y.span)
         return Number(ir.Binary(span, kind, "div", x, y), weak, _in_double("div", a, b, span, weak))
-    if type(op) in _BITWISE:
+    if isinstance(op, _BITWISE):
         if convert.scalar_type(a) == BOOL and convert.scalar_type(b) == BOOL:
             kind, x, y = (
                 BOOL,
@@ -159,10 +147,10 @@ def binary(
             )
         if kind.kind == "float":
             _bad_operands(ctx, op, node, a, b)
-        return Number(operation(span, kind, _BITWISE[type(op)], x, y), weak)
+        return Number(operation(span, kind, OPERATION[type(op)], x, y), weak)
     if isinstance(op, (ast.FloorDiv, ast.Mod)) and kind.is_integer and is_zero(b, y):
         ctx.fail("VKA310", right_node)
-    name = _ARITHMETIC[type(op)]
+    name = OPERATION[type(op)]
     if kind == FLOAT16 and name in ("floordiv", "floormod"):
         # As numpy does, in float32.
         x, y = convert.cast(x, FLOAT32, x.span), convert.cast(y, FLOAT32, y.span)
@@ -231,15 +219,16 @@ _MAX_LENGTH = 1 << 14
 
 def _fold(ctx: Context, op: ast.operator, a: Constant, b: Constant, node: ast.AST) -> Value:
     right = getattr(node, "right", node)
+    apply = operator.pow if isinstance(op, ast.Pow) else BINARY[OPERATION[type(op)]].apply
     if isinstance(a, Counter) or isinstance(b, Counter):
-        counter = counters.folded(_FOLD[type(op)], a, b)
+        counter = counters.folded(apply, a, b)
         if counter is not None:
             return counter
     if isinstance(op, (ast.LShift, ast.RShift)) and not 0 <= b.value <= 64:
         ctx.fail("VKA318", right, count=b.value)
     too_long = isinstance(op, ast.Pow) and isinstance(a.value, int) and b.value * a.value.bit_length() > _MAX_LENGTH
     try:
-        result = math.inf if too_long else _FOLD[type(op)](a.value, b.value)
+        result = math.inf if too_long else apply(a.value, b.value)
     except ZeroDivisionError:
         ctx.fail("VKA310", right)
     except TypeError:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn
 from vkamp.errors import Span
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
-from vkamp.front.convert import SYMBOL, is_zero
+from vkamp.front.convert import OPERATION, SYMBOL, is_zero
 from vkamp.front.values import (
     Constant,
     Element,
@@ -42,9 +42,12 @@ def is_index(value: Value) -> bool:
     return isinstance(value, ThreadRef) or (isinstance(value, TupleValue) and value.kind != "tuple")
 
 
-_INDEX_OPS: dict[type[ast.operator], Any] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "tdiv", ast.Mod: "trem",
-}  # fmt: skip
+#: Indices and extents divide as C does.
+_INDEX_OPS: dict[type[ast.AST], Any] = {
+    **{op: OPERATION[op] for op in (ast.Add, ast.Sub, ast.Mult)},
+    ast.Div: "tdiv",
+    ast.Mod: "trem",
+}
 
 
 def index_arithmetic(ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:

@@ -10,6 +10,7 @@ import ast
 import builtins
 import math
 from collections.abc import Callable
+from typing import Any
 
 from vkamp.front import convert
 from vkamp.front.comparisons import compare_two, comparison
@@ -230,7 +231,9 @@ def extreme(ctx: Context, node: ast.Call) -> Value:
     items = thunks(ctx, part)
 
     def smaller(value: Value, item: Value) -> Value:
-        return _folded(row.name, value, item) or apply_row(ctx, row, [value, item], [part, part], node)
+        if isinstance(value, Constant) and isinstance(item, Constant):
+            return Constant(extreme_constant(row.name, [value.value, item.value]))
+        return apply_row(ctx, row, [value, item], [part, part], node)
 
     if isinstance(items, list):
         if not items:
@@ -245,12 +248,11 @@ def extreme(ctx: Context, node: ast.Call) -> Value:
     return _extreme_of_many(ctx, node, part, items, given, smaller)
 
 
-def _folded(name: str, value: Value, item: Value) -> Constant | None:
-    if not (isinstance(value, Constant) and isinstance(item, Constant)):
-        return None
-    pair = [v for v in (value.value, item.value) if v == v] or [value.value]
-    common = float if any(isinstance(v.value, float) for v in (value, item)) else int
-    return Constant(common(min(pair) if name == "min" else max(pair)))
+def extreme_constant(name: str, values: list[Any]) -> Any:
+    """The smallest or largest of some numbers, in their common type: a number wins over NaN, as on devices."""
+    numbers = [v for v in values if v == v] or values
+    common = float if any(isinstance(v, float) for v in values) else int
+    return common(min(numbers) if name == "min" else max(numbers))
 
 
 def _default(ctx: Context, given: dict[str, ast.expr], node: ast.Call) -> Value:

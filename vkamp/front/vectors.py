@@ -23,11 +23,8 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, COMPLEX, FLOAT64, VECTOR_LETTERS, VECTORS, Complex, Vector
 from vkamp.lang.vectors import ShortVector, letters_of
 
-_OPERATORS: dict[type[ast.operator], tuple[str, Any]] = {
-    ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"),
-    ast.Mod: ("%", "trem"), ast.LShift: ("<<", "shl"), ast.RShift: (">>", "shr"), ast.BitAnd: ("&", "bitand"),
-    ast.BitOr: ("|", "bitor"), ast.BitXor: ("^", "bitxor"), ast.FloorDiv: ("//", ""), ast.Pow: ("**", ""),
-}  # fmt: skip
+#: The operations of short vectors: `%` is C's, and there is no `//`.
+_OPERATION = {**{op: name for op, name in convert.OPERATION.items() if op is not ast.FloorDiv}, ast.Mod: "trem"}
 _OF_FLOATS = ("add", "sub", "mul", "div")
 
 
@@ -183,13 +180,13 @@ def binary(
     ctx: Context, op: ast.operator, left: Value, right: Value, node: ast.AST, nodes: tuple[ast.expr, ast.expr]
 ) -> Value | None:
     """``left op right``, component by component; a number becomes a vector that repeats it.  ``None``: no vectors."""
-    pair = _operands(ctx, _OPERATORS[type(op)][0], left, right, node, nodes)
+    pair = _operands(ctx, convert.SYMBOL[type(op)], left, right, node, nodes)
     if pair is None:
         return None
     x, y = pair
     kind = x.type
     assert isinstance(kind, Vector)
-    symbol, name = _OPERATORS[type(op)]
+    symbol, name = convert.SYMBOL[type(op)], _OPERATION.get(type(op), "")
     if isinstance(kind, Complex) and name in _OF_FLOATS and None not in (_known(left), _known(right)):
         try:
             known = {"add": add, "sub": sub, "mul": mul, "div": truediv}[name](_known(left), _known(right))
