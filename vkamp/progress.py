@@ -34,7 +34,7 @@ class Reporter(Protocol):
 
 
 class Activity:
-    """Something that goes on within a ``with`` statement; of no effect as it is."""
+    """An activity that lasts as long as a ``with`` statement; this base class shows nothing."""
 
     def __enter__(self) -> Activity:
         return self

@@ -189,7 +189,7 @@ class TestRefused:
     def test_sides(self, raw, refused):
         with refused(TypeError, "copy writes to an array, array_view or ndarray, got list"):
             copy(array_view(raw), [])
-        with refused(TypeError, "copy needs an array or array_view on one side: numpy has np.copyto"):
+        with refused(TypeError, "copy needs an array or array_view on one side: between numpy arrays, use np.copyto"):
             copy(raw, raw)
         with refused(TypeError, "copy reads an array, array_view, ndarray or sequence, got int"):
             copy(1, array_view(raw))

@@ -289,7 +289,7 @@ class TestTiledIndex:
                 setattr(t, name, 1)
 
     def test_barriers_come_from_kernels(self):
-        with pytest.raises(AttributeError, match=r"^barriers come only from a running kernel$"):
+        with pytest.raises(AttributeError, match=r"^a barrier exists only in a running kernel$"):
             _ = tiled_index((5,), (1,), (2,), (4,), (2,)).barrier
 
     def test_ranks(self):

@@ -11,7 +11,7 @@ def test_providers(location, cpu, refused, monkeypatch):
     assert storage.host_location() is cpu
     monkeypatch.setattr(storage, "_default_provider", None)
     monkeypatch.setattr(storage, "_host_provider", None)
-    with refused(AmpError, "no accelerators: nothing provides a default accelerator_view"):
+    with refused(AmpError, "there is no default accelerator_view, because no accelerator was found"):
         storage.default_location()
     with refused(AmpError, 'no accelerators: nothing provides the view of accelerator("cpu")'):
         storage.host_location()

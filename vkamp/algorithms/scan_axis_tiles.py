@@ -76,7 +76,7 @@ def scan_rows_in_tiles(
 
 
 class Restarting:
-    """An operator on pairs of a value and a flag. It restarts at a value with a flag."""
+    """An operator on pairs of a value and a flag. It restarts at each flagged value."""
 
     __slots__ = ("op", "pair")
 

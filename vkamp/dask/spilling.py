@@ -111,8 +111,8 @@ class DeviceBuffer(MutableMapping[Any, Any]):
         return int(self.device.total_weight)
 
     def spill(self, nbytes: int | None = None) -> int:
-        """Moves results to host memory, the least recently used first, until ``nbytes`` of the device are free of them;
-        all without a number.  Returns the bytes moved."""
+        """Moves results to host memory, the least recently used first, until they have freed ``nbytes`` of the device;
+        without a number, moves all.  Returns the bytes moved."""
         moved = 0
         with self.lock:
             while len(self.device) and (nbytes is None or moved < nbytes):

@@ -77,8 +77,8 @@ def current_schedule() -> Schedule:
 def reference_subgroups(size: int) -> Iterator[None]:
     """Chooses the size of a subgroup in launches on the reference accelerator: a power of two from 1 to 128.
 
-    It is 32 elsewhere, or what the environment variable ``VKAMP_SUBGROUP_SIZE`` says.  Devices have other sizes than
-    that, so a program is right only if it is with each of them.  (``amp.accelerator.limits`` goes on to say 32.)
+    It is 32 elsewhere, or what the environment variable ``VKAMP_SUBGROUP_SIZE`` says.  Devices differ in
+    this size, and a correct program works with each of them.  ``amp.accelerator.limits`` still reports 32.
 
     Used as ``with amp.reference_subgroups(8):``, for launches of the same thread.  Raises ``ValueError`` for another
     size.

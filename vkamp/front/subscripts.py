@@ -277,7 +277,7 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
 
 
 def _are_unsigned(items: tuple[Value, ...]) -> bool:
-    """Whether all items are whole numbers of uint32, and int32 lacks some: a table of constants, as hashes have."""
+    """Whether all items fit uint32 and some do not fit int32, as in the tables of hash functions."""
     # A counter is a constant, too, but its number is known in the unrolled loop alone.
     values = [i.value for i in items if type(i) is Constant and isinstance(i.value, int)]
     return len(values) == len(items) and min(values) >= 0 and 1 << 31 <= max(values) < 1 << 32

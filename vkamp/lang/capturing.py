@@ -35,7 +35,7 @@ def begin(new: Recorder) -> Token[Recorder | None]:
 
 
 def end(token: Token[Recorder | None]) -> None:
-    """Ends what :meth:`begin` began."""
+    """Ends the capture that :meth:`begin` started."""
     _current.reset(token)
 
 

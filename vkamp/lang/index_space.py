@@ -512,7 +512,7 @@ class tiled_index(_TileDims):
     def barrier(self) -> Any:
         """The tile's barrier; AttributeError if this tiled_index was created without one."""
         if self._barrier is None:
-            raise AttributeError("barriers come only from a running kernel")
+            raise AttributeError("a barrier exists only in a running kernel")
         return self._barrier
 
     def __iter__(self) -> Iterator[int]:

@@ -206,7 +206,7 @@ _host_provider: Callable[[], Location] | None = None
 def default_location() -> Location:
     """The default view of the default accelerator; AmpError if there is no provider for it."""
     if _default_provider is None:
-        raise AmpError("no accelerators: nothing provides a default accelerator_view")
+        raise AmpError("there is no default accelerator_view, because no accelerator was found")
     return _default_provider()
 
 

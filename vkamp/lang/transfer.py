@@ -67,7 +67,7 @@ def _check(src: Any, dest: Any) -> None:
         if isinstance(dest, Container):
             _check_containers(src, dest)
     elif not isinstance(dest, Container):
-        raise TypeError("copy needs an array or array_view on one side: numpy has np.copyto")
+        raise TypeError("copy needs an array or array_view on one side: between numpy arrays, use np.copyto")
     elif not isinstance(src, Iterable):
         raise TypeError(f"copy reads an array, array_view, ndarray or sequence, got {type(src).__name__}")
 

@@ -306,8 +306,8 @@ class Generator(_Distributions):
 
 
 def default_rng(seed: Any = None) -> Generator:
-    """A generator on the default device, made from a seed or a bit generator; a generator is returned as it is
-    (numpy).
+    """A generator on the default device, made from a seed or a bit generator.  As in numpy, a generator is returned
+    unchanged.
     """
     if isinstance(seed, Generator):
         return seed

@@ -32,7 +32,8 @@ _LOOKS = 64
 def ticket(t_idx: Any, counter: Any) -> Any:
     """The number of this tile in the order in which tiles start; ``counter`` is an element of 0 (uint32).
 
-    All threads of the tile call it, once.  A tile may wait for tiles of smaller numbers only, since these have started.
+    Each thread of the tile must call it exactly once.  A tile may wait for tiles of smaller
+    numbers only, since these have started.
     """
     number = amp.tile_static(1, amp.uint32)
     if rank_of(t_idx) == 0:
@@ -43,12 +44,13 @@ def ticket(t_idx: Any, counter: Any) -> Any:
 
 @amp.func
 def carry(t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: Any) -> Any:
-    """``op`` of the totals of the tiles before tile ``number``, in their order; of no meaning for tile 0.
+    """``op`` of the totals of the tiles before tile ``number``, in their order; meaningless for tile 0.
 
-    All threads of the tile call it, once, with the tile's :func:`ticket` and total.  The total is a number of 32 bits
-    or a short vector of such.  ``status`` has one row for each tile, of two words (uint32) for each number, which are 0
-    before the launch.  ``op`` is associative and need not commute.  ``total_of(number)`` computes the total of another
-    tile again, by all threads, with the same bits; the launch must not write what it reads.
+    Each thread of the tile must call it exactly once, with the tile's :func:`ticket` and total.  The total is a number
+    of 32 bits or a short vector of such.  ``status`` has one row for each tile, of two words (uint32) for each
+    number, which are 0 before the launch.  ``op`` is associative and need not commute.  ``total_of(number)``
+    computes the total of another tile again, by all threads, with the same bits; the launch must not write what it
+    reads.
     """
     kind = type(total)
     if kind == amp.float2 or kind == amp.int2 or kind == amp.uint2:

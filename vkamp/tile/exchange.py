@@ -3,7 +3,7 @@
 
 Items are in *blocked* order unless a name says otherwise: item ``k`` of thread ``r`` is number ``r * items + k`` of
 the tile.  In *striped* order it is number ``r + k * threads``.  ``x`` is a value of any type, or a private array of
-items; the result is of the same form, and new.  All threads of the tile call these functions.
+items; the result is of the same form, and new.  All threads of the tile must call these functions.
 """
 
 from __future__ import annotations

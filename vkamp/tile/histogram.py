@@ -15,7 +15,7 @@ def histogram(t_idx: Any, x: Any, counts: Any, weight: Any = 1, *, clear: amp.co
 
     ``x`` is an integer, or a private array of them; numbers outside of 0 to ``len(counts) - 1`` are ignored. ``counts``
     is a ``tile_static`` array of int32 or uint32 (with native float atomics, float32). ``weight`` is the amount that
-    each item of this thread adds. ``clear=False`` adds to the present counts. All threads of the tile call it;
+    each item of this thread adds. ``clear=False`` adds to the present counts. All threads of the tile must call it;
     afterwards all of them can read the counts.
     """
     if clear:

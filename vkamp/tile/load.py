@@ -24,7 +24,7 @@ def load(
 
     ``first`` is the tile's first element. By default, tiles follow each other (``t_idx`` of rank 1). Items after the
     end of ``a`` are ``fill``, by default its last element. ``arrangement`` is ``"striped"`` or ``"blocked"``. All
-    threads of the tile call it.
+    threads of the tile must call it.
     """
     _check(arrangement=arrangement)
     own = amp.private(items, a.dtype)
@@ -48,7 +48,7 @@ def store(t_idx: Any, a: Any, x: Any, first: Any = None, *, arrangement: amp.con
     """Stores a value, or a private array of items, of each thread in ``a``, a container of rank 1.
 
     Items after the end of ``a`` are not stored. ``first`` and ``arrangement`` are those of :func:`load`. All threads of
-    the tile call it.
+    the tile must call it.
     """
     _check(arrangement=arrangement)
     own = items_of(x)

@@ -20,7 +20,8 @@ def merge_sort(t_idx: Any, keys: Any, *values: Any, less: Any = operator.lt, val
     """The items of a tile in the order of their keys: ``keys``, or ``(keys, values...)``; equal keys keep their order.
 
     ``less(a, b)`` is a strict weak order of the keys, which may have any type. ``keys`` and ``values`` are values, or
-    private arrays in blocked order. Items from ``valid`` on stay after the others. All threads of the tile call it.
+    private arrays in blocked order. Items from ``valid`` on stay after the others. All threads of the tile must call
+    it.
     """
     own = items_of(keys)
     sources = _order_of(t_idx, own, less, math.prod(t_idx.tile_extent) * len(own) if valid is None else valid)

@@ -1,7 +1,7 @@
 """Comparisons and differences of neighbouring items (CUB: ``BlockDiscontinuity``, ``BlockAdjacentDifference``).
 
 Items are in blocked order.  ``x`` is a value of any type, or a private array of items; the result is of the same form.
-All threads of the tile call these functions.
+All threads of the tile must call these functions.
 """
 
 from __future__ import annotations

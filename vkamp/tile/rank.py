@@ -21,8 +21,8 @@ def radix_rank(t_idx: Any, digits: Any, *, bits: amp.constant = 4) -> Any:
     """The position of each item in the order of the digits; equal ones keep their order.
 
     ``digits`` is an int32 from 0 to ``2**bits - 1``, or a private array of them in blocked order. The positions are
-    int32 numbers of the tile's items, in the same form. The tile has at most 65,535 items. All threads of the tile call
-    it.
+    int32 numbers of the tile's items, in the same form. The tile has at most 65,535 items. All threads of the tile
+    must call it.
     """
     own = items_of(digits)
     if amp.target.cpu:

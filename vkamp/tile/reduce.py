@@ -17,7 +17,7 @@ from vkamp.tile._threads import rank_of
 def reduce(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
     """``op`` of the first ``valid`` items of the tile, in their order, for every thread.
 
-    All threads of the tile call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
+    All threads of the tile must call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
     associative and need not commute.  ``x`` is a number, a vector or a struct, or a private array of items, which are
     in blocked order.
     """

@@ -18,7 +18,7 @@ def run_length_decode(t_idx: Any, values: Any, lengths: Any, first: Any = 0, *, 
     ``decoded`` is a private array with ``items`` of the decoded elements for each thread, in blocked order, from
     element ``first`` on; ``positions`` are their int32 positions in their runs; ``total`` is the number of all
     decoded elements. From ``total`` on, elements repeat the last run.  ``values`` and ``lengths`` are values, or
-    private arrays in blocked order.  All threads of the tile call it, with the same ``first``.
+    private arrays in blocked order.  All threads of the tile must call it, with the same ``first``.
     """
     own = items_of(values)
     prefix, total = exclusive_scan(t_idx, items_of(lengths), operator.add, 0)

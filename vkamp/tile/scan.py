@@ -18,7 +18,7 @@ from vkamp.tile.reduce import combined, threads_of
 def inclusive_scan(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
     """``(prefix, total)``: ``op`` of the items up to each, and of the first ``valid`` items.
 
-    All threads of the tile call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
+    All threads of the tile must call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
     associative and need not commute.  ``x`` is a number, a vector or a struct, or a private array of items, which are
     in blocked order; ``prefix`` is of the same form.  The prefix of an item from ``valid`` on is undefined.
     """

@@ -29,7 +29,7 @@ def sort(
 
     ``keys`` are numbers, or private arrays of numbers in blocked order; ``values`` have any type and the same form.
     ``bits=(first, end)`` compares only these bits of unsigned integers. NaN comes last, in descending order first.
-    Items from ``valid`` on stay after the others. All threads of the tile call it.
+    Items from ``valid`` on stay after the others. All threads of the tile must call it.
     """
     own = items_of(keys)
     sources = _order_of(t_idx, own, valid, bits=bits, descending=descending)

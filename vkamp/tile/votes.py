@@ -16,7 +16,7 @@ from vkamp.tile.reduce import reduce
 def count(t_idx: Any, p: Any) -> Any:
     """How often the condition ``p`` holds in the tile, an int32 for every thread.
 
-    ``p`` is a condition, or a private array of them.  All threads of the tile call it.  The result may control the
+    ``p`` is a condition, or a private array of them.  All threads of the tile must call it.  The result may control the
     flow around barriers.
     """
     own = 0

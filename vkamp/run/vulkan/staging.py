@@ -1,5 +1,5 @@
-"""Transfers between the host's memory and memory that the host does not see: through pieces of memory that both host
-and device see.
+"""Transfers between host memory and device memory that the host cannot access, in pieces, through buffers that both can
+access.
 
 While the device copies one piece, threads of the host fill or empty others. The device's lock is taken for each piece
 alone, so that other threads can launch during a transfer.
