@@ -338,3 +338,19 @@ def test_a_comparison_that_is_known_says_so(kernel, dtype, text):
         amp.parallel_for_each(amp.accelerator("reference").default_view, out.extent, kernel, out)
     assert "VKA303" in str(caught.value)
     assert f"= help: {text}" in str(caught.value)
+
+
+@amp.kernel
+def of_integers(idx, a, n, m):
+    a[idx] = a[idx] * n + m
+
+
+def test_an_int64_that_fits_is_passed_as_an_int32(accelerator_view):
+    x = np.arange(-5, 5, dtype=I32)
+    a = amp.array(amp.extent(10), I32, accelerator_view=accelerator_view)
+    # The same containers and types: the launches after the first are repeated ones.
+    for n in (np.int64(3), 7, np.int64(-5), np.int64(2**31 - 1), np.int64(-(2**31)), x.sum()):
+        amp.copy(x, a)
+        amp.parallel_for_each(accelerator_view, a.extent, of_integers, a, n, x.argmax())
+        with np.errstate(over="ignore"):
+            same(np.asarray(a), x * I32(n) + I32(9))

@@ -233,3 +233,30 @@ def test_divisions_by_zero_and_shifts_too_far_are_found(typed):
         report = amp.check(typed, amp.extent(3), wrong, *views)
         assert len(report.findings) == len(texts)
         assert all(t in str(f) for t, f in zip(texts, report.findings, strict=True)), report.findings
+
+
+@amp.kernel
+def widths(idx, n, out):
+    out[idx] = 32 if type(n) == amp.int32 else 64  # noqa: E721
+
+
+@pytest.mark.parametrize("name", ["llvmpipe@vulkan", "reference"])
+def test_an_int64_argument_has_the_type_of_its_value(name):
+    view = amp.accelerator(name).default_view
+    out = amp.array(amp.extent(3), np.int32, accelerator_view=view)
+    # Repeated launches, too, are those of their value's type, whatever came before.
+    for n in (5, 2**31, -(2**31), -(2**31) - 1, 2**31 - 1, 2**40, 6, -1):
+        for _ in range(2):
+            amp.parallel_for_each(view, out.extent, widths, I64(n), out)
+            assert np.asarray(out).tolist() == [32 if -(2**31) <= n < 2**31 else 64] * 3
+
+
+@pytest.mark.parametrize("name", ["swiftshader", "swiftshader@vulkan", "llvmpipe"])
+def test_an_int64_argument_that_fits_needs_no_feature(name):
+    view = amp.accelerator(name).default_view
+    out = amp.array(amp.extent(3), np.int32, accelerator_view=view)
+    for _ in range(2):
+        amp.parallel_for_each(view, out.extent, widths, I64(5), out)
+        assert np.asarray(out).tolist() == [32] * 3
+        with pytest.raises(amp.UnsupportedFeatureError, match="VKA304: `n` is int64"):
+            amp.parallel_for_each(view, out.extent, widths, I64(2**31), out)

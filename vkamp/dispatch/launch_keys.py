@@ -25,6 +25,8 @@ _LARGEST: dict[Any, float] = dict.fromkeys(NUMBERS, np.inf) | {
     np.float64: float(np.finfo(np.float32).max),
 }  # fmt: skip
 
+_LEAST_INT32 = -(1 << 31)
+
 #: Functions in functions, and objects in objects.
 _MAX_DEPTH = 8
 
@@ -55,7 +57,9 @@ def key_of(
         if isinstance(value, Container):
             parts.append(id(value))
         elif (kind := type(value)) in NUMBERS:
-            parts.append(kind)
+            # An int64 is passed as an int32 if that can hold it.
+            is_wide = kind is np.int64 and not _LEAST_INT32 <= value <= _LARGEST[np.int64]
+            parts.append((kind, "wide") if is_wide else kind)
         else:
             functions.append((position, value, len(parts)))
     for name, value in constants.items():

@@ -346,7 +346,8 @@ def _part_of_program(out: Arguments, function: FunctionType, path: str, value: A
 
 
 def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ScalarType:
-    value = plain_number(value) if captured else value
+    if captured or isinstance(value, np.int64):
+        value = plain_number(value)
     kind = _scalar_type(function, name, value)
     out.scalars[name] = value.item() if isinstance(value, np.generic) else value
     weak = captured and isinstance(value, (int, float)) and not isinstance(value, (bool, np.generic))

@@ -372,10 +372,11 @@ _INT32_MAX = 1 << 31
 
 
 def plain_number(value: Any) -> Any:
-    """A constant or capture of numpy's float64 or int64 as the number of Python's that it is: a weak one.
+    """A number of numpy's float64 or int64 as the number of Python's that it is.
 
     These are what numpy's functions make of Python's numbers (``np.sqrt(2)``), so that they say nothing about a type;
-    numpy's other scalars keep theirs, and so does a number that an int32 or float32 could not hold.
+    numpy's other scalars keep theirs, and so does a number that an int32 or float32 could not hold.  A float64 that is
+    an argument stays one: a parameter is never weak, and its digits would be lost.
     """
     if isinstance(value, np.float64) and not (_FLOAT32_MAX < abs(value) < np.inf):
         return float(value)

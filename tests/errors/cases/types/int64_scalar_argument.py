@@ -10,4 +10,4 @@ def scale(idx, a, n):
     a[idx] = n
 
 
-scale.inspect(amp.accelerator("swiftshader"), INTS.extent, INTS, np.int64(2))
+scale.inspect(amp.accelerator("swiftshader"), INTS.extent, INTS, np.int64(2**40))
