@@ -180,15 +180,74 @@ def test_ready_dispatches_and_waits_in_any_order(card, seed):
         assert set(card.read(buffer).tolist()) == {count}
 
 
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+def test_a_few_that_come_together_are_submitted_at_once(card):
+    queue = card.queue
+    a, b = card.buffer(np.zeros(N)), card.buffer(np.zeros(N))
+    chain = [("add", [a], [1]), ("scale", [a, b], [3]), ("add", [b], [5])]
+    enqueue = queue.together([queue.ready(dispatch(card, *each)) for each in chain])
+    queue.wait()  # for the uploads
+    for _ in range(4):
+        assert difference(card, enqueue)["submissions"] == 1
+        assert difference(card, enqueue)["submissions"] == 0  # behind those that run
+        queue.wait()
+    assert set(card.read(a).tolist()) == {8}
+    assert set(card.read(b).tolist()) == {8 * 3 + 5}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ready_dispatches_that_come_together(runner, seed):
+    together_in_any_order(runner, seed)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ready_dispatches_that_come_together_on_a_card(card, seed):
+    together_in_any_order(card, seed)
+
+
+def together_in_any_order(runner, seed):
+    """Groups between single ones, waits, timed work and immediate submissions."""
+    choose, state = random.Random(seed), [0, 0]
+    buffers = [runner.buffer(np.zeros(N)) for _ in state]
+    one = [runner.queue.ready(dispatch(runner, "add", [buffer], [1])) for buffer in buffers]
+    lists = [[0], [0, 1], [0, 0, 1], [1, 0, 1, 1], [1] * 9]
+    groups = [(each, runner.queue.together([one[k] for k in each])) for each in lists]
+    timings = []
+    for _ in range(150):
+        listed, enqueue = choose.choice(groups)
+        enqueue()
+        for k in listed:
+            state[k] += 1
+        action = choose.randrange(8)
+        if action < 2:
+            one[action].enqueue()
+            state[action] += 1
+        elif action == 2:
+            runner.queue.wait()
+        elif action == 3:
+            runner.queue.flush()
+        elif action == 4:
+            runner.queue.immediate = choose.random() < 0.3
+        elif action == 5:
+            runner.queue.profile(timings.append if choose.random() < 0.3 else None)
+        elif action == 6:
+            assert set(runner.read(buffers[1]).tolist()) == {state[1]}
+    for buffer, count in zip(buffers, state, strict=True):
+        assert set(runner.read(buffer).tolist()) == {count}
+
+
 def test_a_closed_queue_replays_nothing(runner):
     a = runner.buffer([1, 2])
     recording = runner.queue.record([dispatch(runner, "add", [a], [1])])
     ready = runner.queue.ready(dispatch(runner, "add", [a], [1]))
+    enqueue = runner.queue.together([ready, ready])
     runner.queue.close()
     with pytest.raises(AmpError, match="this queue is closed"):
         recording.replay()
     with pytest.raises(AmpError, match="this queue is closed"):
         ready.enqueue()
+    with pytest.raises(AmpError, match="this queue is closed"):
+        enqueue()
 
 
 def test_recordings_left_at_the_end_of_the_process(script, expression, driver):

@@ -74,8 +74,12 @@ class BoundLaunch(ABC):
         elif epoch.now == seen:
             self.epoch = seen
         else:  # somebody has used a container meanwhile: the next submission acquires it again
-            mark_written(self.view, [each for each in self.uses if not each.is_current])
+            self.mark_changed()
         return True
+
+    def mark_changed(self) -> None:
+        """Marks what is written in containers that somebody has used since this launch acquired them."""
+        mark_written(self.view, [each for each in self.uses if not each.is_current])
 
     def acquire(self) -> bool:
         """Makes the containers current before :meth:`submit`; False if some have moved since the last time."""
@@ -130,17 +134,17 @@ class SingleLaunch(BoundLaunch):
         queue_of(self.view).enqueue(self.dispatch)
 
     def _enqueue_again(self) -> None:
-        self._enqueue = self._ready_again().enqueue
+        self._enqueue = self.ready().enqueue
         self._enqueue()
 
-    def _ready_again(self) -> Ready:
+    def ready(self) -> Ready:
         """What enqueues the launch from its second time on."""
         if self._ready is None:
             self._ready = queue_of(self.view).ready(self.dispatch)
         return self._ready
 
     def _enqueue_with(self, push: bytes) -> None:
-        (self._ready or self._ready_again()).enqueue_with(push)
+        (self._ready or self.ready()).enqueue_with(push)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from vkamp.lang.index_space import extent
 from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.references import another, is_unused
 from vkamp.lang.references import uncounted as uncounted
-from vkamp.run.accelerators import accelerator_view, identity_of
+from vkamp.run.accelerators import accelerator_view, identity_of, queue_of
 from vkamp.run.memory import on_shortage
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -74,6 +74,9 @@ class _Copy:
     view: accelerator_view
     generation: int
     lock: threading.Lock = field(default_factory=threading.Lock)
+    #: What enqueues all launches where nothing has moved since the time ``epoch``.
+    enqueue: Callable[[], None] | None = None
+    epoch: int = -1
 
     def run(self) -> bool:
         """Enqueues the launches; False, and none of them is enqueued, if a container has moved or a function has
@@ -84,12 +87,27 @@ class _Copy:
             if not guard.holds(kernel):
                 return False
         now = epoch.now
+        if self.epoch == now:
+            self._enqueue_all()
+            if epoch.now != now:  # Somebody has used a container meanwhile.
+                for launch in self.launches:
+                    launch.mark_changed()
+            return True
         for launch in self.launches:
             if launch.epoch != now and not launch.acquire():
                 return False
+        is_current = True
         for launch in self.launches:
             launch.submit()
+            is_current = is_current and launch.epoch == now
+        self.epoch = now if is_current and epoch.now == now else -1
         return True
+
+    def _enqueue_all(self) -> None:
+        """Enqueues the launches, whose containers are current."""
+        if self.enqueue is None:
+            self.enqueue = queue_of(self.view).together([each.ready() for each in self.launches])
+        self.enqueue()
 
 
 @dataclass(slots=True)

@@ -6,13 +6,13 @@ C++ AMP's model: docs/conformance.md, section 9.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Domain, Lowering, Target
+from vkamp.dispatch.environment import Variable
 from vkamp.dispatch.reference_controls import current_subgroup_size
 from vkamp.errors import AmpError
 from vkamp.lang.arrays import array
@@ -107,9 +107,12 @@ def device_traits(
     return traits_of(is_cpu=info.kind == "cpu", subgroup_size=lanes, features=info.kernel_features, lowered=lowered)
 
 
+_lowering = Variable("VKAMP_LOWERING")
+
+
 def lowering_variable() -> str | None:
     """What the environment says about how the threads of a tile are to run."""
-    return os.environ.get("VKAMP_LOWERING")
+    return _lowering.value()
 
 
 def wanted_lowering(kernel: Any, domain: Domain, view: accelerator_view) -> Lowering:

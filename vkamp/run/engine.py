@@ -351,6 +351,15 @@ class Queue(ABC):
         """``dispatch``, checked, to be enqueued many times. Raises what :meth:`enqueue` raises."""
         return _Enqueued(self, [dispatch])
 
+    def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
+        """A function that enqueues what :meth:`ready` returned, in this order, again and again."""
+
+        def enqueue() -> None:
+            for each in ready:
+                each.enqueue()
+
+        return enqueue
+
     def record(self, dispatches: Sequence[Dispatch]) -> Recording:
         """``dispatches``, checked, to be run many times in this order. Raises what :meth:`enqueue` raises."""
         return _Enqueued(self, dispatches)

@@ -133,6 +133,21 @@ def joint_access(work: Sequence[Work]) -> Access:
     return joint(each.access for each in work)
 
 
+def split(pending: list[Work], needed: Access | None) -> tuple[list[Work], list[Work]]:
+    """The pending work that must run before an access ``needed``, and the other work, which may run later."""
+    if needed is None:
+        return list(pending), []
+    now: list[Work] = []
+    later: list[Work] = []
+    for each in reversed(pending):
+        if each.access.conflicts(needed):
+            now.append(each)
+            needed = joint([needed, each.access])
+        else:
+            later.append(each)
+    return now[::-1], later[::-1]
+
+
 class CommandRecorder:
     """Writes work into command buffers.
 

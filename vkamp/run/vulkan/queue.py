@@ -11,6 +11,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +23,12 @@ from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.cuda import CudaError
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
-from vkamp.run.engine import Dispatch, Timing
-from vkamp.run.plan import NOTHING, Access, joint
+from vkamp.run.engine import Dispatch, Ready, Timing
+from vkamp.run.plan import NOTHING, Access
 from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
-from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work
+from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work, split
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
@@ -103,6 +104,12 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
     def ready(self, dispatch: Dispatch) -> BoundReady[DispatchWork]:
         return BoundReady(self, self._bind(dispatch, again=True))
 
+    def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
+        work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
+        if len(work) != len(ready) or not 1 < len(work) <= _FEW or any(each.is_heavy for each in work):
+            return super().together(ready)
+        return partial(self._append_few, work)
+
     def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
         work = [self._bind(each, again=True) for each in dispatches]
         if not work:
@@ -156,6 +163,27 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
                 oldest = self._excess()
         if oldest is not None:
             self._await(oldest)
+
+    def _append_few(self, work: list[DispatchWork]) -> None:
+        """Enqueues a few pieces of checked work that come together: an idle GPU starts them by one submission."""
+        device = self.device
+        if device.forked or device.closed or device.removed is not None or not self.is_open:
+            self._check()
+        with device.lock:
+            pending, running, _ = self._state
+            is_plain = not self.immediate and self._sink is None and device.sharing is None
+            if is_plain and self._poll and not running and not pending:
+                pending.extend(work)
+                self._submit()
+                return
+            has_room = is_plain and len(pending) + len(work) < _MAX_PENDING
+            if has_room and (self._is_busy(new=0) or all(each.is_short for each in work)):
+                pending.extend(work)
+                if not self._driver.is_awake:
+                    self._driver.call()
+                return
+        for each in work:
+            self.append(each)
 
     def _may_wait(self, work: DispatchWork, count: int) -> bool:
         """Whether the last of ``count`` pending pieces of work may wait for more work."""
@@ -460,13 +488,15 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
     # -- running
 
-    def _is_busy(self) -> bool:
-        """Whether the device has more to do than the launch that came last."""
+    def _is_busy(self, new: int = 1) -> bool:
+        """Whether the device has more to do than the ``new`` launches that came last."""
         pending, running, _ = self._state
         if self._sink is not None:
             return True
-        if len(pending) > 1 and (
-            isinstance(pending[-2], DispatchWork) or any(isinstance(each, DispatchWork) for each in pending[:-2])
+        before = len(pending) - new
+        if before > 0 and (
+            isinstance(pending[before - 1], DispatchWork)
+            or any(isinstance(each, DispatchWork) for each in pending[: before - 1])
         ):
             return True
         if running and time.perf_counter() - running[-1].submitted > _ROW:
@@ -492,7 +522,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         """Records pending work and submits it; with ``needed``, only the work that must end before the given access."""
         device = self.device
         device.check()  # it may have been closed during the wait for the lock
-        now, later = _split(self._state.pending, needed)
+        now, later = split(self._state.pending, needed)
         if later:
             self._driver.call()
         try:
@@ -667,18 +697,3 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
 def _touches(access: Access, slot: MemorySlot, writes_only: bool) -> bool:
     return slot.id in access.writes or (not writes_only and slot.id in access.reads)
-
-
-def _split(pending: list[Work], needed: Access | None) -> tuple[list[Work], list[Work]]:
-    """The pending work that must run before an access ``needed``, and the other work, which may run later."""
-    if needed is None:
-        return list(pending), []
-    now: list[Work] = []
-    later: list[Work] = []
-    for each in reversed(pending):
-        if each.access.conflicts(needed):
-            now.append(each)
-            needed = joint([needed, each.access])
-        else:
-            later.append(each)
-    return now[::-1], later[::-1]
