@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pkgutil
 import subprocess
 import sys
 import warnings
@@ -15,9 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import vkamp
 import vkamp as amp
 from vkamp.dispatch import preparing
 from vkamp.dispatch.domain import domain_of
+from vkamp.front import identity
+from vkamp.lang.kernel import DeviceFunction
 from vkamp.pipeline import compiler, kernel_cache
 
 pytestmark = pytest.mark.accelerators("swiftshader")
@@ -35,8 +39,8 @@ WORDS = (4, 5)
 
 
 @amp.func
-def twice(x, k=2):
-    return x * k * SCALE
+def twice(x, k=2, *, less=0):
+    return x * k * SCALE - less
 
 
 @amp.kernel
@@ -148,7 +152,7 @@ def test_a_kernel_is_compiled_once(project: Project, accelerator_view: amp.accel
 def test_other_types_and_constants(
     project: Project, accelerator_view: amp.accelerator_view, arguments: dict[str, Any]
 ) -> None:
-    text = PROGRAM.replace("x * k * SCALE", "x * k").replace("acc = amp.float32(0)", "acc = a[idx] * 0")
+    text = PROGRAM.replace("x * k * SCALE - less", "x * k").replace("acc = amp.float32(0)", "acc = a[idx] * 0")
     project.write("kept_program.py", text)
     project.write("kept_helpers.py", HELPERS.replace("FACTOR * 0.5", "FACTOR"))
     assert project.run(accelerator_view) == 1
@@ -166,6 +170,8 @@ def test_other_types_and_constants(
         ("program", "ON = True", "ON = False"),
         ("program", "(4, 5)", "(4, 1)"),
         ("program", "k=2", "k=3"),
+        ("program", "less=0", "less=1"),
+        ("program", "x * k * SCALE - less", "x * k * SCALE - less - 1"),
         ("program", "x * k * SCALE", "x * k - SCALE"),
         ("program", "import offset", "import other as offset"),
         ("program", "if ON:", "if not ON or ON:"),
@@ -253,6 +259,20 @@ def test_numbers_of_closures(project: Project, accelerator_view: amp.accelerator
     for k, count in ((0.5, 3), (0.25, 2), (7.0, 3), (1.0, 4)):
         module.make(k, count, accelerator_view)
     assert project.compiled == 1
+
+
+def test_every_device_function_of_vkamp_can_be_kept() -> None:
+    """Kernels that use one which cannot be described are compiled in every process."""
+    seen = set()
+    for each in pkgutil.walk_packages(vkamp.__path__, "vkamp."):
+        if each.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(each.name)
+        for name, value in (*vars(module).items(), *vars(amp.subgroup).items()):
+            if isinstance(value, DeviceFunction) and not value.overloads:
+                seen.add(value.__name__)
+                assert identity.describe(value) is not None, f"{each.name}.{name}"
+    assert {"inclusive_scan", "philox4x32"} <= seen
 
 
 FUNCTIONS = """\

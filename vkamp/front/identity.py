@@ -6,6 +6,7 @@ import builtins
 import functools
 import hashlib
 import math
+import operator
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ def describe(value: Any) -> str | None:
         return f"{value}"
     if kind is float:
         return f"float {value.hex()}"
+    if kind is str:
+        return f"str {value!r}"
     if is_numpy_number(value):
         return f"{value.dtype.name} {value.tobytes().hex()}"
     if kind is tuple:
@@ -161,7 +164,7 @@ def _function(value: DeviceFunction[..., Any] | FunctionType) -> str | None:
 
 
 #: Whose objects are known by their names: those of the versions that are part of every key.
-_LIBRARIES = {"builtins": builtins, "math": math, "numpy": np}
+_LIBRARIES = {"builtins": builtins, "math": math, "_operator": operator, "numpy": np}
 
 
 def _of_a_library(value: Any) -> str | None:
