@@ -189,9 +189,9 @@ def test_random_kernels_give_what_the_reference_accelerator_gives():
 
 def test_a_fault_of_the_front_end_is_seen():
     """The reference accelerator runs what the front end made, and so shares its faults."""
-    wrong = {**expressions._ARITHMETIC, __import__("ast").Mod: "trem"}
+    wrong = {**expressions.OPERATION, __import__("ast").Mod: "trem"}
     seen = 0
-    with mock.patch.object(expressions, "_ARITHMETIC", wrong):
+    with mock.patch.object(expressions, "OPERATION", wrong):
         for seed in range(710_000, 710_030):
             loaded = load(program(seed))
             wanted, found = run(loaded, "reference"), run(loaded, "python")

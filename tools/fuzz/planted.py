@@ -42,7 +42,7 @@ class Fault:
 
 FAULTS: tuple[Fault, ...] = (
     Fault("floor", "the remainder is C's, for all devices: only Python knows", "vkamp/front/expressions.py",
-          'ast.Mod: "floormod"', 'ast.Mod: "trem"', "reference,python"),
+          'name = OPERATION[type(op)]', 'name = OPERATION[type(op)].replace("floormod", "trem")', "reference,python"),
     Fault("literal", "a literal beside a uint32 makes an int32 of it", "vkamp/front/convert.py",
           "        return strong\n    return common_type(a, b)", "        return weak\n    return common_type(a, b)",
           "reference,python"),
@@ -55,7 +55,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("shift", "a shift to the right of an int32 brings in zeros", "vkamp/sim/expressions.py",
           '"shl": "L << R", "shr": "L >> R"', '"shl": "L << R", "shr": "(L & 4294967295) >> R"', "reference,python"),
     Fault("parentheses", "the printer takes << for an operator that binds best", "vkamp/emit/text.py",
-          '"shl": ("<<", SHIFT)', '"shl": ("<<", POSTFIX)', "reference,swiftshader"),
+          '"shl": SHIFT', '"shl": POSTFIX', "reference,swiftshader"),
     Fault("definition", "nobody knows that a function of subgroups defines its result", "vkamp/ir/traversal.py",
           ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Subgroup")',
           "reference,swiftshader"),
