@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from vkamp.artifacts import Quirk
+from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.ir import nodes as ir
-from vkamp.ir.subgroups import SUBGROUPS
-from vkamp.ir.types import INT32
+from vkamp.ir.subgroups import SUBGROUPS, Operation
+from vkamp.ir.types import FLOAT32, FLOAT64, INT32, UINT32, Type
 
 #: The functions that exchange the values of lanes whose numbers differ by xor with a distance.
 _SWAPS = {1: "subgroupQuadSwapHorizontal", 2: "subgroupQuadSwapVertical", 3: "subgroupQuadSwapDiagonal"}
@@ -21,13 +23,73 @@ def quad_swap(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk]) -
     return _SWAPS.get(int(distance.value)) if isinstance(distance, ir.Const) else None
 
 
-def unsigned_extreme(node: ir.Subgroup, quirks: Collection[Quirk]) -> str | None:
-    """The GLSL of a ``max`` or ``min`` of int32 by that of uint32, for a driver that compares signed ones wrongly; else
-    None.
+class ByShuffles(NamedTuple):
+    """A reduction or scan as a function of its own; ``needs``: the operations that a device must support for it."""
+
+    name: str
+    text: str
+    needs: tuple[Operation, ...]
+
+
+#: Of the reductions and scans that are formed by shuffles: how two values are combined.
+_COMBINED = {
+    "add": "value + before",
+    "min": "min(value, before)",
+    "max": "max(value, before)",
+    "bitwise_and": "value & before",
+    "bitwise_or": "value | before",
+    "bitwise_xor": "value ^ before",
+}
+#: Of floats a number wins over NaN, which drivers' own ``min`` and ``max`` do not promise.
+_COMBINED_FLOATS = {
+    "min": "before < value || isnan(value) ? before : value",
+    "max": "before > value || isnan(value) ? before : value",
+}
+#: What an exclusive scan of floats begins with.
+_BEGINS: dict[tuple[str, Type], str] = {
+    ("min", FLOAT32): "uintBitsToFloat(0x7f800000u)",
+    ("max", FLOAT32): "uintBitsToFloat(0xff800000u)",
+    ("min", FLOAT64): "packDouble2x32(uvec2(0u, 0x7ff00000u))",
+    ("max", FLOAT64): "packDouble2x32(uvec2(0u, 0xfff00000u))",
+}
+
+
+def by_shuffles(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk]) -> ByShuffles | None:
+    """The function that computes a reduction or scan for a driver whose own one is wrong; else None.
+
+    All threads of the subgroup call it.  The last subgroup of a tile may have fewer threads than lanes: a lane reads
+    lanes below its own, and the last one that has a thread.
     """
-    name = node.name.rsplit("_", 1)[-1]
-    if "signed_extremes" not in quirks or name not in ("max", "min") or node.args[0].type != INT32:
+    if isinstance(node, ir.SubgroupIndex):
         return None
-    # Flipping the sign bit keeps the order.
-    function = SUBGROUPS[node.name].glsl.partition("(")[0]
-    return f"int({function}(uint({{0}}) ^ 0x80000000u) ^ 0x80000000u)"
+    scan, _, name = node.name.rpartition("clusive_")
+    is_wrong = name in _COMBINED and (
+        ("integer_reductions" in quirks and not scan and node.args[0].type in (INT32, UINT32))
+        or ("nan_extremes" in quirks and name in ("min", "max") and node.args[0].type in (FLOAT32, FLOAT64))
+    )
+    if not is_wrong:
+        return None
+    combined = (_COMBINED_FLOATS if node.args[0].type in (FLOAT32, FLOAT64) else _COMBINED)[name]
+    kind, row = GLSL_TYPES[str(node.args[0].type)], SUBGROUPS[node.name]
+    lines = [
+        f"// {row.doc}",
+        f"{kind} subgroup_{node.name}({kind} value) {{",
+        "    for (uint distance = 1u; distance < gl_SubgroupSize; distance *= 2u) {",
+        f"        {kind} before = subgroupShuffleUp(value, distance);",
+        "        if (gl_SubgroupInvocationID >= distance) {",
+        f"            value = {combined};",
+        "        }",
+        "    }",
+    ]
+    needs: tuple[Operation, ...] = ("basic", "shuffle_relative")
+    if scan == "in":
+        lines.append("    return value;")
+    elif scan == "ex":
+        lines += [
+            f"    {kind} before = subgroupShuffleUp(value, 1u);",
+            f"    return gl_SubgroupInvocationID == 0u ? {_BEGINS[name, node.args[0].type]} : before;",
+        ]
+    else:
+        lines.append("    return subgroupShuffle(value, subgroupBallotFindMSB(subgroupBallot(true)));")
+        needs = ("basic", "ballot", "shuffle", "shuffle_relative")
+    return ByShuffles(f"subgroup_{node.name}", "\n".join([*lines, "}", ""]), needs)

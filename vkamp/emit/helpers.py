@@ -298,6 +298,7 @@ HELPER_NAMES = frozenset(
     + [*function_names()]
     + [_wrapper_name(row, t) for row, t, text in _templates() if _repeats(text)]
     + [COUNT_NAME, *(row.name for row in SUBGROUPS.values() if row.helper)]
+    + [f"subgroup_{row.name}" for row in SUBGROUPS.values() if "arithmetic" in row.needs]
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, Target
-from vkamp.emit.exchanges import quad_swap
+from vkamp.emit.exchanges import by_shuffles, quad_swap
 from vkamp.emit.expressions import memory_name
 from vkamp.emit.globals import Globals, word_type
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
@@ -382,7 +382,8 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     swaps = False
     used: set[Operation] = {"basic"} if any(text.startswith("subgroup") for text in texts) else set()
     for node in subgroup_uses(kernel):
-        used |= set(subgroup_form(node)[1])
+        own = by_shuffles(node, target.quirks)
+        used |= set(subgroup_form(node)[1] if own is None else own.needs)
         swaps = swaps or quad_swap(node, target.quirks) is not None
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]

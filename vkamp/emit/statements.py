@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import MATRICES, Target
-from vkamp.emit.exchanges import quad_swap, unsigned_extreme
+from vkamp.emit.exchanges import by_shuffles, quad_swap
 from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic, is_packed, memory_name
 from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
@@ -537,7 +537,10 @@ class _FunctionPrinter:
         if row.name == "broadcast_first" and "broadcast_floats" in self.shared.quirks:
             # All threads of the subgroup are here: the first one is that of lane 0.
             glsl, args = "subgroupBroadcast({0}, {1})", [*args, "0"]
-        glsl = unsigned_extreme(statement, self.shared.quirks) or glsl
+        own = by_shuffles(statement, self.shared.quirks)
+        if own is not None:
+            self.shared.helpers.add(f"{own.name} {GLSL_TYPES[str(statement.result.type)]}", own.text)
+            glsl = f"{own.name}({{0}})"
         swap = quad_swap(statement, self.shared.quirks)
         text = f"{swap}({args[0]})" if swap else _filled(glsl, *args)
         self.add(f"{self._target(statement.result, position)} = {text};", statement.span)
