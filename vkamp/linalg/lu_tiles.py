@@ -19,12 +19,15 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
+from vkamp.linalg._columns import is_staged, load_columns, store_columns
 
 #: The columns of a panel. One product updates the rest of the matrix after each panel.
 WIDE = 64
 #: The largest number of threads in a tile, and the largest number of rows for each, by the number of columns.
 _THREADS = 512
 _SHAPES = ((8, 8), (16, 4))
+#: The columns and the rows that a tile exchanges at a time.
+_ACROSS, _DOWN = 32, 8
 
 
 @amp.struct
@@ -139,7 +142,7 @@ def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, *, threads: amp.
 @amp.kernel
 def factor_columns(
     t_idx, a, pivots, start, stop, first, last, count,
-    *, per: amp.constant, columns: amp.constant, threads: amp.constant, best: amp.constant,
+    *, per: amp.constant, columns: amp.constant, threads: amp.constant, best: amp.constant, staged: amp.constant,
 ):  # fmt: skip
     """Factors the columns ``start`` to ``stop``, and brings those of the panel, ``first`` to ``last``, up to date.
 
@@ -154,11 +157,7 @@ def factor_columns(
     upper = amp.tile_static((2, columns), kind)
     corner = amp.tile_static((columns, columns), kind)
     places = amp.tile_static(columns, amp.int32)
-    for r in amp.static_range(per):
-        for c in amp.static_range(columns):
-            own[r, c] = kind(0)
-            if start + t + r * threads < rows and start + c < stop:
-                own[r, c] = a[n, start + t + r * threads, start + c]
+    load_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
     for j in range(count):
         place = find_pivot(t_idx, own, j, start, rows, threads=threads, best=best)
         for r in amp.static_range(per):
@@ -171,19 +170,30 @@ def factor_columns(
             places[j] = place
         t_idx.barrier.wait_with_tile_static_memory_fence()
         eliminate(own, upper, t, j, place, threads=threads)
-    for r in amp.static_range(per):
-        for c in amp.static_range(columns):
-            if start + t + r * threads < rows and start + c < stop:
-                a[n, start + t + r * threads, start + c] = own[r, c]
     if t < columns:
         for c in amp.static_range(columns):
             corner[t, c] = own[0, c]
         if start + t < stop:
             pivots[n, start + t] = start + places[t]
     t_idx.barrier.wait_with_tile_static_memory_fence()
+    store_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
     for k in range(first + t, last, threads):
         if k < start or k >= stop:
             finish_column(a, places, corner, n, k, start, stop, columns=columns)
+
+
+@amp.func
+def source_of(places: Any, row: Any, count: Any) -> Any:
+    """The row whose elements are in ``row`` after the exchanges of the rows ``j`` and ``places[j]``, one after the
+    other."""
+    source = row
+    for q in range(count):
+        j = count - 1 - q
+        if source == j:
+            source = places[j]
+        elif source == places[j]:
+            source = j
+    return source
 
 
 @amp.func
@@ -191,17 +201,22 @@ def finish_column(
     a: Any, places: Any, corner: Any, n: Any, k: Any, start: Any, stop: Any, *, columns: amp.constant
 ) -> Any:
     """Exchanges the rows of another column of the panel, and solves its upper part, after the factored columns."""
-    for j in range(stop - start):
-        other = start + places[j]
-        if other != start + j:
-            x = a[n, other, k]
-            a[n, other, k] = a[n, start + j, k]
-            a[n, start + j, k] = x
+    moved = amp.private((2, columns), type(a[0, 0, 0]))
+    for c in amp.static_range(columns):
+        if start + c < stop:
+            moved[0, c] = a[n, start + source_of(places, c, stop - start), k]
+            moved[1, c] = a[n, start + source_of(places, places[c], stop - start), k]
+    for c in amp.static_range(columns):
+        if start + c < stop:
+            a[n, start + places[c], k] = moved[1, c]
+    for c in amp.static_range(columns):
+        if start + c < stop:
+            a[n, start + c, k] = moved[0, c]
     if k >= stop:
         solved = amp.private(columns, type(a[0, 0, 0]))
         for c in amp.static_range(columns):
             if start + c < stop:
-                x = a[n, start + c, k]
+                x = moved[0, c]
                 for q in amp.static_range(c):
                     x -= corner[c, q] * solved[q]
                 solved[c] = x
@@ -221,16 +236,43 @@ def update_rest(idx, a, start, stop):
 
 
 @amp.kernel
-def exchange_others(idx, a, pivots, start, stop):
-    """Applies the exchanges of a panel's rows to the columns outside of the panel."""
-    n = idx[0]
-    k = idx[1] if idx[1] < start else idx[1] + stop - start
-    for j in range(start, stop):
-        other = pivots[n, j]
-        if other != j:
-            x = a[n, other, k]
-            a[n, other, k] = a[n, j, k]
-            a[n, j, k] = x
+def exchange_others(t_idx, a, pivots, start, stop, *, wide: amp.constant):
+    """Applies the exchanges of a panel's rows to the columns outside of the panel, ``_ACROSS`` in a tile.
+
+    All rows that move are loaded before one is stored.
+    """
+    n = t_idx.tile[0]
+    t = t_idx.local[1]
+    places = amp.tile_static(wide, amp.int32)
+    sources = amp.tile_static((2, wide), amp.int32)
+    count = stop - start
+    for j in range(t, wide, _ACROSS * _DOWN):
+        places[j] = pivots[n, start + j] - start if j < count else j
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for j in range(t, wide, _ACROSS * _DOWN):
+        sources[0, j] = source_of(places, j, count)
+        # A row after those of the panel is stored once, for the last exchange that it takes part in.
+        is_last = places[j] >= count
+        for q in range(j + 1, count):
+            is_last = is_last and places[q] != places[j]
+        sources[1, j] = source_of(places, places[j], count) if is_last else -1
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    k = t_idx.tile[1] * _ACROSS + t % _ACROSS
+    k = k if k < start else k + count
+    moved = amp.private((2, amp.tdiv(wide + _DOWN - 1, _DOWN)), type(a[0, 0, 0]))
+    for p in amp.static_range(moved.extent[1]):
+        j = t // _ACROSS + p * _DOWN
+        if j < count and k < a.extent[2]:
+            moved[0, p] = a[n, start + sources[0, j], k]
+            if sources[1, j] >= 0:
+                moved[1, p] = a[n, start + sources[1, j], k]
+    t_idx.barrier.wait()
+    for p in amp.static_range(moved.extent[1]):
+        j = t // _ACROSS + p * _DOWN
+        if j < count and k < a.extent[2]:
+            a[n, start + j, k] = moved[0, p]
+            if sources[1, j] >= 0:
+                a[n, start + places[j], k] = moved[1, p]
 
 
 def shape_of(view: amp.accelerator_view, rows: int) -> tuple[int, int, int] | None:
@@ -253,8 +295,9 @@ def factor(view: amp.accelerator_view, made: Any, pivots: Any) -> bool:
         last = min(first + WIDE, steps)
         _factor_panel(view, made, pivots, first, last)
         if last - first < columns:
-            others = amp.extent(batch, columns - (last - first))
-            amp.parallel_for_each(view, others, exchange_others, made, pivots, first, last)
+            others = -(-(columns - (last - first)) // _ACROSS) * _ACROSS * _DOWN
+            domain = amp.extent(batch, others).tile(1, _ACROSS * _DOWN)
+            amp.parallel_for_each(view, domain, exchange_others, made, pivots, first, last, wide=WIDE)
         if last == columns:
             break
         block, rest = slice(first, last), slice(last, columns)
@@ -278,6 +321,7 @@ def _factor_panel(view: amp.accelerator_view, made: Any, pivots: Any, first: int
         amp.parallel_for_each(
             view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, pivots, start, stop, first, last,
             columns, per=per, columns=columns, threads=threads, best=best,
+            staged=is_staged(made.dtype, threads, columns),
         )  # fmt: skip
         if stop < last and stop < rows:
             amp.parallel_for_each(view, amp.extent(batch, rows - stop, last - stop), update_rest, made, start, stop)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from vkamp.linalg._columns import is_staged, load_columns, store_columns
 from vkamp.linalg._parts import conjugated, largest_part, squared
 
 #: Columns of a panel, whose rest of the matrix is updated by products.
@@ -77,16 +78,14 @@ def combine(t_idx: Any, x: Any, *, threads: amp.constant, largest: amp.constant)
 
 
 @amp.func
-def load_scaled(t_idx: Any, a: Any, own: Any, scales: Any, start: Any, stop: Any, *, threads: amp.constant) -> Any:
+def load_scaled(
+    t_idx: Any, a: Any, own: Any, scales: Any, start: Any, stop: Any, *, threads: amp.constant, staged: amp.constant
+) -> Any:
     """Loads the columns ``start`` to ``stop`` from row ``start`` on, with zeros behind them, and scales them."""
-    kind = type(own[0, 0])
+    load_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
     for c in amp.static_range(own.extent[1]):
         scales[c] = type(scales[c])(0)
         for r in amp.static_range(own.extent[0]):
-            i = start + t_idx.local[1] + r * threads
-            own[r, c] = kind(0)
-            if i < a.extent[1] and start + c < stop:
-                own[r, c] = a[t_idx.tile[0], i, start + c]
             scales[c] = max(scales[c], largest_part(own[r, c]))
     combine(t_idx, scales, threads=threads, largest=True)
     for c in amp.static_range(own.extent[1]):
@@ -146,7 +145,8 @@ def reflect(own: Any, dots: Any, t: Any, j: Any, factor: Any, beta: Any, *, thre
 # are in their places.
 @amp.kernel
 def factor_columns(
-    t_idx, a, taus, products, start, stop, count, *, per: amp.constant, columns: amp.constant, threads: amp.constant
+    t_idx, a, taus, products, start, stop, count,
+    *, per: amp.constant, columns: amp.constant, threads: amp.constant, staged: amp.constant,
 ):  # fmt: skip
     """Factors the columns ``start`` to ``stop``; ``products`` of the reflections' vectors, above the diagonal.
 
@@ -159,7 +159,7 @@ def factor_columns(
     scales = amp.private(columns, type(squared(kind(0))))
     dots = amp.private(columns, kind)
     rows = amp.tile_static((columns, columns), kind)
-    load_scaled(t_idx, a, own, scales, start, stop, threads=threads)
+    load_scaled(t_idx, a, own, scales, start, stop, threads=threads, staged=staged)
     for j in range(count):
         for p in amp.static_range(columns):
             dots[p] = kind(0)
@@ -184,17 +184,16 @@ def factor_columns(
                 dots[p] = kind(0)
         reflect(own, dots, t, j, factor, beta, threads=threads)
     for c in amp.static_range(columns):
-        if start + c < stop:
-            for r in amp.static_range(per):
-                i = start + t + r * threads
-                if i < a.extent[1]:
-                    a[n, i, start + c] = own[r, c] * scales[c] if r == 0 and t <= c else own[r, c]
+        if t <= c:
+            own[0, c] = own[0, c] * scales[c]
+    store_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
 
 
 @amp.kernel
 def apply_columns(
     t_idx, a, taus, products, start, stop, last,
     *, per: amp.constant, columns: amp.constant, few: amp.constant, threads: amp.constant,
+    staged: amp.constant,
 ):  # fmt: skip
     """Applies the reflections of the columns ``start`` to ``stop`` to ``few`` of those behind them."""
     n = t_idx.tile[0]
@@ -204,16 +203,11 @@ def apply_columns(
     own = amp.private((per, few), kind)
     v = amp.private((per, columns), kind)
     dots = amp.private(few * columns, kind)
-    for r in amp.static_range(per):
-        i = start + t + r * threads
-        for c in amp.static_range(few):
-            own[r, c] = kind(0)
-            if i < a.extent[1] and first + c < last:
-                own[r, c] = a[n, i, first + c]
-        for j in amp.static_range(columns):
-            v[r, j] = kind(0)
-            if i < a.extent[1] and (r > 0 or t >= j):
-                v[r, j] = a[n, i, start + j] if r > 0 or t > j else kind(1)
+    load_columns(t_idx, a, own, start, first, last, threads=threads, staged=staged)
+    load_columns(t_idx, a, v, start, start, stop, threads=threads, staged=staged)
+    for j in amp.static_range(columns):
+        if t <= j:
+            v[0, j] = kind(1) if t == j else kind(0)
     for j in amp.static_range(columns):
         for c in amp.static_range(few):
             dots[j * few + c] = kind(0)
@@ -226,12 +220,10 @@ def apply_columns(
                 dots[j * few + c] -= conjugated(products[n, q, j]) * dots[q * few + c]
             dots[j * few + c] = conjugated(taus[n, start + j]) * dots[j * few + c]
     for r in amp.static_range(per):
-        i = start + t + r * threads
         for c in amp.static_range(few):
             for j in amp.static_range(columns):
                 own[r, c] -= v[r, j] * dots[j * few + c]
-            if i < a.extent[1] and first + c < last:
-                a[n, i, first + c] = own[r, c]
+    store_columns(t_idx, a, own, start, first, last, threads=threads, staged=staged)
 
 
 def shape_of(view: amp.accelerator_view, rows: int, dtype: np.dtype[Any]) -> tuple[int, int, int] | None:
@@ -255,16 +247,17 @@ def factor(view: amp.accelerator_view, made: Any, taus: Any, first: int, last: i
         assert shape is not None
         threads, per, columns = shape
         stop = min(start + columns, last)
+        staged = is_staged(made.dtype, threads, columns)
         products = amp.array(amp.extent(batch, columns, columns), made.dtype, accelerator_view=view)
         amp.parallel_for_each(
             view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, taus, products, start, stop,
-            columns, per=per, columns=columns, threads=threads,
+            columns, per=per, columns=columns, threads=threads, staged=staged,
         )  # fmt: skip
         if stop < last:
             tiles = -(-(last - stop) // _FEW)
             amp.parallel_for_each(
                 view, amp.extent(batch, tiles * threads).tile(1, threads), apply_columns, made, taus, products,
-                start, stop, last, per=per, columns=columns, few=_FEW, threads=threads,
+                start, stop, last, per=per, columns=columns, few=_FEW, threads=threads, staged=staged,
             )  # fmt: skip
         start = stop
     return True
