@@ -80,10 +80,12 @@ def main() -> int:
         for title, lengths in groups:
             begin = time.perf_counter()
             found = [(*measured(view, n, peer), n) for n in lengths[part - 1 :: parts]]
+            if not found:
+                continue
             failures += sum(ours > BOUNDS["complex64"] for ours, *_ in found)
             (worst, theirs, at), (mean, mean_of_theirs, _) = max(found), np.mean(found, axis=0)
             # Lengths 1 and 2 are exact.
-            ratio, at_ratio = max((each[0] / each[1], each[2]) for each in found if each[1] > 0)
+            ratio, at_ratio = max(((each[0] / each[1], each[2]) for each in found if each[1] > 0), default=(0.0, 0))
             more = sum(ours > 1.5 * peers for ours, peers, _ in found)
             print(
                 f"{name}: {title}: {len(found)} lengths, mean {mean:.2e} ({peer.name} {mean_of_theirs:.2e}), largest "
