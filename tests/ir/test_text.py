@@ -147,7 +147,7 @@ def test_statements() -> None:
         p = atomic_compare_exchange(counts[1], &old, 3u)
         assert x < 3, 'small'
         assert x < 3
-        x = uniform(data[0])
+        x = uniform_assert(data[0])
     """
     assert printed == textwrap.dedent(expected).strip()
 

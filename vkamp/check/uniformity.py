@@ -458,6 +458,12 @@ class _Analysis:
                 self._set(variable, {"": reason}, statement.span, state, frame)
         return state
 
+    def _operation(self, statement: ir.Operation, state: FlowState, frame: FunctionFlow) -> FlowState:
+        reason = because(statement.span, f"each of the {self.threads} may get a different result of this")
+        for variable in ir.results(statement):
+            self._set(variable, dict.fromkeys(parts_of(variable.type), reason), statement.span, state, frame)
+        return state
+
     def _uniform_assert(self, statement: ir.UniformAssert, state: FlowState, frame: FunctionFlow) -> FlowState:
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "tile":

@@ -426,10 +426,8 @@ class Context:
             if target in last.results:
                 return False
             self.block[-1] = replace(last, results=tuple(target if r == temporary else r for r in last.results))
-        elif isinstance(last, ir.UniformAssert) and last.variable == temporary:
-            self.block[-1] = replace(last, variable=target)
-        elif isinstance(last, ir.Subgroup) and last.result == temporary:
-            self.block[-1] = replace(last, result=target)
+        elif isinstance(last, ir.Operation) and temporary in ir.results(last):
+            self.block[-1] = ir.map_variables(last, lambda v: target if v == temporary else v)
         else:
             return False
         self.variables.remove(temporary)
@@ -473,7 +471,7 @@ class Context:
 
     def has_effects(self, at: int) -> bool:
         """Whether the block's statements from ``at`` on may change what was read before; some never do."""
-        return any(not isinstance(statement, (ir.UniformAssert, ir.Subgroup)) for statement in self.block[at:])
+        return any(not isinstance(statement, ir.Operation) for statement in self.block[at:])
 
     def keep(self, value: Value, at: int, *, in_index: bool = False) -> tuple[Value, int]:
         """The value as it is before statement ``at``; ``in_index``: a component of an index or extent."""

@@ -28,6 +28,7 @@ from vkamp.ir.traversal import Node as Node
 from vkamp.ir.traversal import Place as Place
 from vkamp.ir.traversal import Stmt as Stmt
 from vkamp.ir.traversal import Variable as Variable
+from vkamp.ir.traversal import attributes as attributes
 from vkamp.ir.traversal import blocks as blocks
 from vkamp.ir.traversal import children as children
 from vkamp.ir.traversal import handlers as handlers
@@ -37,6 +38,7 @@ from vkamp.ir.traversal import map_operands as map_operands
 from vkamp.ir.traversal import map_variables as map_variables
 from vkamp.ir.traversal import own_nodes as own_nodes
 from vkamp.ir.traversal import results as results
+from vkamp.ir.traversal import snake_case as snake_case
 from vkamp.ir.traversal import transform as transform
 from vkamp.ir.traversal import walk as walk
 from vkamp.ir.traversal import walk_statements as walk_statements
@@ -401,8 +403,18 @@ class Assert(Stmt):
     message: str = ""
 
 
+class Operation(Stmt):
+    """A statement that computes its results from expressions, and touches neither memory nor control flow.
+
+    The text of the IR, the verifier, the checks and check mode's instrumentation handle such a statement by its fields
+    alone: a class without a handler of its own has nothing more to check, and its results may differ between threads.
+    """
+
+    ALIKE: ClassVar[bool] = True
+
+
 @dataclass(frozen=True, repr=False)
-class UniformAssert(Stmt):
+class UniformAssert(Operation):
     """``variable = value``, a scalar that the author says is the same for all threads of the tile.
 
     All of them come here together.  Check mode and the reference accelerator verify it (floats bit by bit, a NaN is
@@ -414,7 +426,7 @@ class UniformAssert(Stmt):
 
 
 @dataclass(frozen=True, repr=False)
-class Subgroup(Stmt):
+class Subgroup(Operation):
     """A row of the table in ``vkamp.ir.subgroups``, which all threads of a subgroup come to together.
 
     ``args`` are of the types that the row names (a lane or distance: uint32).

@@ -167,12 +167,17 @@ class _Printer:
             return "breakpoint()"
         if isinstance(statement, ir.Remark):
             return f"# {statement.text}"
-        if isinstance(statement, ir.UniformAssert):
-            return f"{statement.variable.name} = uniform({self.expr(statement.value)})"
-        if isinstance(statement, ir.Subgroup):
-            return f"{statement.result.name} = subgroup.{statement.name}({self._list(statement.args)})"
+        if isinstance(statement, ir.Operation):
+            return self._named(statement)
         assert isinstance(statement, (ir.Break, ir.Continue)), type(statement).__name__
         return "break" if isinstance(statement, ir.Break) else "continue"
+
+    def _named(self, statement: ir.Operation) -> str:
+        """Its results, name and operands: ``x = subgroup.add(y)``."""
+        name = ".".join([ir.snake_case(type(statement)), *map(str, ir.attributes(statement))])
+        results = ", ".join(v.name for v in ir.results(statement))
+        operands = ", ".join(self.expr(e) for e in ir.children(statement) if isinstance(e, ir.Expr))
+        return f"{results} = {name}({operands})"
 
     def _print(self, statement: ir.Print) -> str:
         """The texts and values in their order."""

@@ -267,6 +267,18 @@ def held(node: Node, fields: tuple[tuple[str, bool], ...]) -> Iterator[Any]:
             yield value
 
 
+def snake_case(cls: type[Node]) -> str:
+    """The name of a class as that of a function: ``buffer_extent`` of ``BufferExtent``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+
+def attributes(node: Node) -> list[object]:
+    """What the fields of a node hold that are neither operands nor variables."""
+    fields = FIELDS[type(node)]
+    others = {"span", *(name for name, _ in (*fields.operands, *fields.variables))}
+    return [getattr(node, f.name) for f in dataclasses.fields(node) if f.name not in others]
+
+
 def handlers(
     cls: type, base: type[Node], inherited: Callable[..., Any] | None = None
 ) -> dict[type[Any], Callable[..., Any]]:
@@ -276,7 +288,7 @@ def handlers(
     """
     found: dict[type[Any], Callable[..., Any]] = {}
     for each in base.__subclasses__():
-        method = getattr(cls, "_" + re.sub(r"(?<!^)(?=[A-Z])", "_", each.__name__).lower(), inherited)
+        method = getattr(cls, f"_{snake_case(each)}", inherited)
         alike = "ALIKE" in vars(each)
         if method is not None and not alike:
             found[each] = method

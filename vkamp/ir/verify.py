@@ -354,10 +354,16 @@ class _FunctionVerifier:
     def _assert(self, statement: ir.Assert) -> None:
         self.condition(statement.condition)
 
-    def _aside(self, statement: ir.Aside) -> None:
+    def _aside(self, statement: ir.Aside | ir.Operation) -> None:
         for child in ir.children(statement):
             assert isinstance(child, ir.Expr)
             self.expr(child)
+
+    def _operation(self, statement: ir.Operation) -> None:
+        self._aside(statement)
+        for variable in ir.results(statement):
+            self.variable(variable, statement)
+            self.expect(variable.storage == "local", statement, "no local variable")
 
     def _remark(self, statement: ir.Remark) -> None:
         """No operands."""
@@ -370,10 +376,8 @@ class _FunctionVerifier:
 
     def _uniform_assert(self, statement: ir.UniformAssert) -> None:
         self.expect(self.kernel.tile is not None, statement, "an assertion of uniformity in a kernel without tiles")
-        self.variable(statement.variable, statement)
-        self.expect(statement.variable.storage == "local", statement, "no local variable")
+        self._operation(statement)
         self.expect(isinstance(statement.variable.type, Scalar), statement, "no scalar")
-        self.expr(statement.value)
         self.same(statement, statement.value.type, statement.variable.type)
 
     def _subgroup(self, statement: ir.Subgroup) -> None:
@@ -381,18 +385,16 @@ class _FunctionVerifier:
         if row is None:
             _fail(statement.span, f"no subgroup function is called {statement.name}")
         self._subgroups_exist(statement)
+        self._operation(statement)
         self.expect(len(statement.args) == len(row.params), statement, "number of arguments")
         value: Type | None = None
         for param, argument in zip(row.params, statement.args, strict=True):
-            self.expr(argument)
             if param == "value":
                 value = argument.type
                 self.expect(str(value) in row.types, argument, f"not of {value}")
             else:
                 kinds: dict[str, Type] = {"predicate": BOOL, "ballot": VECTORS["uint4"]}
                 self.same(argument, argument.type, kinds.get(param, UINT32))
-        self.variable(statement.result, statement)
-        self.expect(statement.result.storage == "local", statement, "no local variable")
         found = str(value) if row.result == "value" else row.result
         self.expect(str(statement.result.type) == found, statement, f"gives {found}")
 

@@ -48,7 +48,9 @@ def _changes_nothing(statement: ir.Stmt, pure: set[str]) -> bool:
         return root.variable.storage in ("local", "private") or (root.variable.storage == "parameter" and not is_array)
     if isinstance(statement, ir.Call):
         return statement.function in pure
-    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.Matrix, ir.Subgroup))
+    if isinstance(statement, ir.UniformAssert):
+        return True
+    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.Matrix, ir.Operation))
 
 
 def _function(function: ir.Function, pure: frozenset[str] | None) -> ir.Function:
@@ -68,7 +70,7 @@ def _block(block: ir.Block, uses: Counter[str], pure: frozenset[str] | None) -> 
     while index < len(block):
         statement = ir.map_blocks(block[index], lambda inner: _block(inner, uses, pure))
         index += 1
-        if isinstance(statement, (ir.Call, ir.Atomic, ir.Subgroup)):
+        if isinstance(statement, (ir.Call, ir.Atomic, ir.Operation)):
             targets = _copies(statement, block[index:], uses)
             index += len(targets)
             statement = ir.map_variables(statement, lambda v: targets.get(v.name, v))  # noqa: B023
@@ -131,7 +133,7 @@ def _is_used_in(statement: ir.Stmt, variable: ir.Variable, uses: Counter[str], c
 
 
 def _copies(
-    statement: ir.Call | ir.Atomic | ir.Subgroup, following: ir.Block, uses: Counter[str]
+    statement: ir.Call | ir.Atomic | ir.Operation, following: ir.Block, uses: Counter[str]
 ) -> dict[str, ir.Variable]:
     """The variables that the statements right after it copy its results to, by the results' names."""
     own = {r.name for r in ir.results(statement)}

@@ -65,7 +65,7 @@ class PhaseContext:
 
 def jammed(block: ir.Block, around: PhaseContext) -> JammedPhase | None:
     """The best jam of a phase, if one is worth it."""
-    if contains(block, lambda s: isinstance(s, (ir.Return, ir.Atomic, ir.Call, ir.Subgroup))):
+    if contains(block, lambda s: isinstance(s, (ir.Return, ir.Atomic, ir.Call, ir.Operation))):
         return None
     block = _without_index_values(block, around.private)
     most = _WORTH * (cost(block) + LOOP_OVERHEAD)

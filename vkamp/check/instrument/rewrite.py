@@ -171,8 +171,10 @@ class Rewriter:
             condition = ir.Const(statement.condition.span, BOOL, True)
         self.out.append(dataclasses.replace(statement, condition=condition, body=(*before, *body)))
 
-    def _return(self, statement: ir.Return) -> None:
+    def _return(self, statement: ir.Return | ir.Operation) -> None:
         self.out.append(ir.map_operands(statement, self.expr))
+
+    _operation = _return
 
     def _barrier(self, statement: ir.Barrier) -> None:
         fence = statement.fence

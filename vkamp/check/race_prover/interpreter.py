@@ -103,12 +103,14 @@ class Interpreter:
             for variable in ir.definitions(statement):
                 self.run.state.env[variable.name] = None
 
-    def _subgroup(self, statement: ir.Subgroup) -> None:
-        # It orders no memory, and its result is unknown.
+    def _operation(self, statement: ir.Operation) -> None:
+        # Nothing is known of its results.
         with self.run.at(statement):
-            for argument in statement.args:
-                self.values.value(argument)
-            self.run.state.env[statement.result.name] = None
+            for operand in ir.children(statement):
+                assert isinstance(operand, ir.Expr)
+                self.values.value(operand)
+            for variable in ir.results(statement):
+                self.run.state.env[variable.name] = None
 
     def _matrix(self, statement: ir.Matrix) -> None:
         self._nested(statement, 0, statement.body)
