@@ -12,6 +12,8 @@ from tests.fft.compare import close, compare, numbers
 from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import tiles
+from vkamp.fft.butterflies import LARGE, PRIMES, RADICES
+from vkamp.fft.stages import factors
 
 run = tiles._run_parts
 
@@ -39,6 +41,9 @@ def _in_tiles():
         # Prime radices of GPUs.
         ("reference", "fft", (3, 17), -1),
         ("llvmpipe@vulkan", "fft", (2, 58), -1),
+        ("llvmpipe@vulkan", "fft", (2, 17 * 19), -1),
+        ("llvmpipe@vulkan", "ifft", (2, 7 * 23 * 23), -1),
+        ("llvmpipe@vulkan", "rfft", (1, 2 * 29 * 31), -1),
         # Halves of real lines.
         ("reference", "rfft", (2, 10), -1),
         ("llvmpipe@vulkan", "rfft", (18, 3), 0),
@@ -59,6 +64,26 @@ def test_long_lines(accelerator, n, monkeypatch):
     compare("fft", numbers(2, n), accelerator_view=amp.accelerator(accelerator).default_view)
 
 
+@amp.kernel
+def store_factors(idx, table, out, *, shape: amp.constant, stage: amp.constant):
+    for r, w in enumerate(factors(table, amp.uint32(idx[0]), shape=shape, stage=stage)):
+        out[idx[0], r] = w
+
+
+@pytest.mark.accelerators("swiftshader", "reference")
+def test_factors_of_every_radix(accelerator_view):
+    """Those of the second stage of a tile, after one of radix 3."""
+    dtype = np.dtype(np.complex64)
+    for radix in {*RADICES, *LARGE, *PRIMES}:
+        radices = (3, radix)
+        shape = tiles.shape_of(radices, dtype, 1, 0, (False, False), is_whole=True, in_place=False)
+        out = amp.array(amp.extent(3, radix - 1), dtype, accelerator_view=accelerator_view)
+        table = tiles._table_of(radices, dtype)
+        amp.parallel_for_each(amp.extent(3), store_factors, table, out, shape=shape, stage=shape.stages[1])
+        expected = np.exp(-2j * np.pi / (3 * radix) * np.arange(3)[:, None] * np.arange(1, radix))
+        assert abs(np.asarray(out) - expected).max() < 5e-7, radix
+
+
 def test_columns_whose_numbers_are_far_apart(monkeypatch):
     """They take two launches."""
     monkeypatch.setattr(tiles, "LONGEST_PART", 32)
@@ -74,6 +99,8 @@ def test_columns_whose_numbers_are_far_apart(monkeypatch):
         ("reference", (20, 9), 0),
         ("llvmpipe@vulkan", (2, 512), -1),
         ("llvmpipe", (64, 11), 0),
+        # A radix above 16 after the first stage.
+        ("llvmpipe@vulkan", (1, 20 * 20), -1),
     ],
 )
 def test_lines_in_parts(accelerator, shape, axis, monkeypatch):

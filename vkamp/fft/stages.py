@@ -108,7 +108,8 @@ def factors(table, k, *, shape: amp.constant, stage: amp.constant):
     if stage.radix > 4:
         w4 = table[begin + 3 * stage.before]
         w8 = table[begin + 7 * stage.before] if stage.radix > 8 else w4
-        return powers(table[begin], w4, w8, w8, radix=stage.radix)
+        w16 = table[begin + 15 * stage.before] if stage.radix > 16 else w8
+        return powers(table[begin], w4, w8, w16, radix=stage.radix)
     return tuple(table[begin + r * stage.before] for r in range(stage.radix - 1))
 
 
