@@ -128,7 +128,11 @@ class ByteSet:
 
     def overlaps(self, other: ByteSet) -> bool:
         """Whether the two have a byte in common."""
-        return bool(self & other)
+        if self is other or not self._bounds_meet(other):
+            return self is other and bool(self)
+        few, many = (self, other) if self.count <= other.count else (other, self)
+        begins, ends = many._edges_at(few)
+        return bool(((begins & 1) | (begins != ends)).any())
 
     def covers(self, other: ByteSet) -> bool:
         """Whether every byte of ``other`` is in this set."""
@@ -138,7 +142,16 @@ class ByteSet:
             return False
         if self.count == 1:
             return True
-        return not self._combine(other, lambda a, b: b & ~a)
+        begins, ends = self._edges_at(other)
+        return bool(((begins & 1) & (begins == ends)).all())
+
+    def _edges_at(self, other: ByteSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each interval of ``other`` the number of edges of this set up to its start, and before its stop.
+
+        The first number is odd if the start is in this set; the numbers differ if an edge is within the interval.
+        """
+        starts, stops = other._edges[0::2], other._edges[1::2]
+        return np.searchsorted(self._edges, starts, "right"), np.searchsorted(self._edges, stops, "left")
 
 
 EMPTY = ByteSet(np.empty(0, np.int64))
