@@ -48,6 +48,13 @@ def add(idx, source, target):
     target[idx] = target[idx] + source[idx]
 
 
+@amp.kernel
+def move(idx, source, origin, size, target):
+    i, j = origin[0] + idx[0], origin[1] + idx[1]
+    if i < size[0] and j < size[1]:
+        target[idx] = source[i, j] + size[1]
+
+
 @pytest.fixture
 def long_ways(monkeypatch):
     """The kernels that launched on the long way, as a list."""
@@ -74,7 +81,7 @@ def check_prepared(seen, expected, view):
 def forget(monkeypatch):
     """Each test begins with kernels that were never launched; checked launches are never remembered."""
     monkeypatch.setenv("VKAMP_CHECK", "0")
-    for kernel in (scale, step, signed, fill, add, store_values):
+    for kernel in (scale, step, signed, fill, add, move, store_values):
         kernel.launches.clear()
         kernel.plans.clear()
 
@@ -85,6 +92,23 @@ def test_only_the_numbers_are_new(accelerator_view, long_ways):
         amp.parallel_for_each(accelerator_view, values.extent, scale, values, factor)
     assert np.asarray(values).tolist() == [-3.0] * 70
     check_prepared(long_ways, ["scale"], accelerator_view)
+
+
+def test_indices_and_extents(accelerator_view, long_ways):
+    raw = np.arange(77, dtype=np.int32).reshape(7, 11)
+    source = amp.array(raw, accelerator_view=accelerator_view)
+    for origin, size in (((2, 3), (7, 11)), ((0, 1), (7, 11)), ((4, 8), (6, 10)), ((4, 8), (7, 11))):
+        target = amp.array(amp.extent(3, 4), np.int32, np.full((3, 4), -1, np.int32), accelerator_view=accelerator_view)
+        arguments = source, amp.index(origin), amp.extent(size), target
+        amp.parallel_for_each(accelerator_view, target.extent, move, *arguments)
+        amp.parallel_for_each(accelerator_view, target.extent, move, *arguments)
+        wanted = np.full((3, 4), -1)
+        part = raw[origin[0] : size[0], origin[1] : size[1]][:3, :4]
+        wanted[: part.shape[0], : part.shape[1]] = part + size[1]
+        np.testing.assert_array_equal(np.asarray(target), wanted)
+    check_prepared(long_ways, ["move"], accelerator_view)
+    with pytest.raises(amp.CompileError):
+        amp.parallel_for_each(accelerator_view, target.extent, move, source, amp.index(1), amp.extent(7, 11), target)
 
 
 def test_other_types_of_numbers(accelerator_view, long_ways):

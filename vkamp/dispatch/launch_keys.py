@@ -89,7 +89,14 @@ class ValueKey:
         """Adds an argument that is part of the program; False if a launch with it is never remembered."""
         if isinstance(value, ShortVector):
             return self._add_vector(head, "", value)
-        if type(value) is not MethodType and pipeline.is_functor(value):
+        kind = type(value)
+        if (kind is index or kind is extent) and isinstance(head, int):
+            numbers = components_of(value)
+            self.parts.append((kind, len(numbers)))
+            self.values += numbers
+            self.captured += [(head, f"_{k}") for k in range(len(numbers))]
+            return True
+        if kind is not MethodType and pipeline.is_functor(value):
             return self._add_object(head, "", value, 0)
         known = callable(value) or isinstance(value, np.dtype) or (isinstance(head, str) and pipeline.parts_of(value))
         return bool(known) and self._add_program(head, "", value, 0)
