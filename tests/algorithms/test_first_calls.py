@@ -36,3 +36,39 @@ def test_the_second_process_loads_no_compiler(tmp_path: Path, name: str) -> None
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout.strip())
     assert printed == ["True", "False"]
+
+
+EARLY = """
+import os, sys, threading
+import numpy as np
+import vkamp as amp
+
+assert not [each for each in threading.enumerate() if each.name == "vkamp loads"]
+view = amp.accelerator(sys.argv[1]).default_view
+if sys.argv[2] == "fork":
+    child = os.fork()
+    if child == 0:
+        import vkamp.pipeline.compiler  # no thread of the parent has left it half loaded
+
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+for each in threading.enumerate():
+    if each.name == "vkamp loads":
+        each.join()
+before = "vkamp.pipeline.compiler" in sys.modules
+a = amp.array(np.arange(3000, dtype=np.int32), accelerator_view=view)
+print(before, int(amp.algorithms.sum(a)))
+"""
+
+
+def test_only_a_new_version_loads_the_compiler_while_the_device_opens(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(EARLY)
+    environment = {**os.environ, "VKAMP_CACHE_DIR": str(tmp_path / "cache"), "VKAMP_VERIFY": ""}
+    printed = []
+    for how in ("fork", "plain", "plain"):
+        command = [sys.executable, str(program), "swiftshader", how]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stderr
+        printed.append(done.stdout.strip())
+    assert printed == ["True 4498500", "False 4498500", "False 4498500"]

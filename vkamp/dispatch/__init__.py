@@ -5,14 +5,18 @@ The compiler behind it is loaded by the first launch, not by ``import vkamp``.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from vkamp.dispatch.capturing import Graph, capture
 from vkamp.dispatch.reference import ReferenceEngine
 from vkamp.dispatch.reference_controls import follow, reference_schedule, reference_subgroups
+from vkamp.errors import AmpError
+from vkamp.run.lifetime import before_open
 from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
@@ -68,6 +72,39 @@ def _launches() -> Any:
 
     _launching = launch.parallel_for_each
     return launch
+
+
+class _Early(NamedTuple):
+    """The thread that loads what the first launch needs."""
+
+    thread: threading.Thread
+
+    @staticmethod
+    def begin() -> None:
+        """Begins when the first device is opened: drivers take as long for that, and need no Python."""
+        global _early
+        if _early is None:
+            _early = _Early(threading.Thread(target=_Early.load, name="vkamp loads", daemon=True))
+            with contextlib.suppress(RuntimeError):  # The interpreter starts no threads while it shuts down.
+                _early.thread.start()
+
+    @staticmethod
+    def load() -> None:
+        """Loads it; the first launch raises what goes wrong."""
+        with contextlib.suppress(AmpError):
+            _launches().load_early()
+
+    @staticmethod
+    def end() -> None:
+        """Waits for it before a fork: no thread of the child would finish the modules that it loads."""
+        if _early is not None and _early.thread.is_alive() and _early.thread is not threading.current_thread():
+            _early.thread.join()
+
+
+_early: _Early | None = None
+before_open.append(_Early.begin)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_Early.end)
 
 
 @overload

@@ -39,6 +39,7 @@ from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.references import another, is_unused
 from vkamp.lang.references import uncounted as uncounted
 from vkamp.run.accelerators import accelerator_view, identity_of, queue_of
+from vkamp.run.late_programs import late_programs
 from vkamp.run.memory import on_shortage
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -137,20 +138,26 @@ def repeats(settings: Callable[[], Hashable]) -> Callable[[_F], _F]:
                 return function(*args, **named)
             found = _Key(function)
             if not found.add(args, named):
-                return function(*args, **named)
+                return _run_once(function, args, named)
             key = (lowering_variable(), settings(), *found.parts)
             known = _calls.get(key)
             if known is None or not _is_same(known, found.containers):
                 _remember(key, found.containers, named)
-                return function(*args, **named)
+                return _run_once(function, args, named)
             if known.copies is None:
-                return function(*args, **named)
+                return _run_once(function, args, named)
             ran, result = _repeat(key, known, found.containers)
             return result if ran else _run_anew(key, known, found.containers, function, args, named)
 
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _run_once(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Runs a call; what its launches compile, threads compile at the same time where they can."""
+    with late_programs():
+        return function(*args, **named)
 
 
 def trim() -> None:

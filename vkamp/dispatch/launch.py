@@ -20,6 +20,7 @@ from vkamp.dispatch.running import on_demand as on_demand
 from vkamp.edit.active import use_folder as use_folder
 from vkamp.lang.capturing import recorder
 from vkamp.lang.indirect import indirect
+from vkamp.pipeline import load_early as load_early
 from vkamp.run.accelerators import accelerator_view
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from vkamp import prebuilt
+from vkamp import prebuilt, spirv
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder
 from vkamp.errors import AmpError, CompileError, CompileTimeWarning, Span
@@ -53,6 +53,7 @@ __all__ = [
     "is_functor",
     "is_handed_over",
     "is_of_library",
+    "load_early",
     "make_request",
     "members_of",
     "outside_of_blocks",
@@ -101,6 +102,16 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
     with _explained(request.function.__name__):
         compiled: Compiled = compiler_module().compile_kernel(request, captured)
     return compiled if place is None else kernel_cache.keep_kernel(place, request, captured, compiled, store)
+
+
+def load_early() -> None:
+    """Loads the compiler and starts glslang, if this version of vkamp has not kept a kernel for this user yet.
+
+    Later processes most likely find their kernels on disk.
+    """
+    if prebuilt.active() is None and not kernel_cache.has_kept(kernel_cache.Store()):
+        spirv.start()
+        compiler_module()
 
 
 def _kept(request: Request, captured: Mapping[str, Any], store: kernel_cache.Store) -> Compiled | None:

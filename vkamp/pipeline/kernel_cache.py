@@ -112,6 +112,23 @@ def _compiler() -> str | None:
     return _hash(str(_PACKAGE), platform.python_version(), np.__version__, sorted(files))
 
 
+#: The entry beside the SPIR-V that says that kernels of this compiler are kept.
+_USED = "used"
+
+
+def has_kept(store: Store) -> bool:
+    """Whether a process has kept a kernel of this compiler."""
+    compiler = store.compiler()
+    return compiler is not None and default_cache().get(_hash(_USED, compiler)) is not None
+
+
+@functools.cache
+def _note_kept(compiler: str, folder: Path | None) -> None:
+    key, cache = _hash(_USED, compiler), default_cache()
+    if cache.get(key) is None:
+        cache.put(key, b"")
+
+
 # -- what was asked for --------------------------------------------------------------------------------------------
 
 
@@ -416,6 +433,7 @@ def keep_kernel(
     _write(cache, own, index)
     if by_target:
         _write(cache, place, {"by_target": True})
+    _note_kept(store.compiler() or "", cache.folder)
     return dataclasses.replace(compiled, key=key, cache=cache)
 
 

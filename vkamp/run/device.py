@@ -27,20 +27,33 @@ S = TypeVar("S", bound=PooledBlock)
 
 
 class DeviceProgram(Program):
-    """Checked SPIR-V for one device."""
+    """Checked SPIR-V for one device. ``later``: :meth:`load` checks it, and not its creation."""
 
-    def __init__(self, device: BaseDevice[S], executable: Executable) -> None:
-        check_program(device.info, executable)
+    spirv: bytes
+
+    def __init__(self, device: BaseDevice[S], executable: Executable, *, later: bool = False) -> None:
         self._key = executable.key
         self.name = executable.name
         self.device: object = device
-        spirv = with_special_values(executable.spirv, device.info.special_floats)
-        self.spirv = with_reconvergence(spirv) if RECONVERGENCE in device.info.usable_features else spirv
+        self._executable: Executable | None = executable
+        self._info = device.info
+        if not later:
+            self.load()
         self.buffers = executable.buffers
         self.push_bytes = executable.push_bytes
         self.subgroup_size = executable.subgroup_size
         #: The recent duration of a tile in seconds; None before the first run.
         self.seconds_per_tile: float | None = None
+
+    def load(self) -> None:
+        """Takes the SPIR-V, and checks it, the first time."""
+        executable, info = self._executable, self._info
+        if executable is None:
+            return
+        check_program(info, executable)
+        spirv = with_special_values(executable.spirv, info.special_floats)
+        self.spirv = with_reconvergence(spirv) if RECONVERGENCE in info.usable_features else spirv
+        self._executable = None
 
     @property
     def key(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vkamp.errors import AmpError
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Engine
-from vkamp.run.lifetime import refuse_fork
+from vkamp.run.lifetime import prepare_to_open, refuse_fork
 
 if TYPE_CHECKING:
     from vkamp.run.kompute_queue import KomputeQueue
@@ -34,7 +34,7 @@ class KomputeEngine(Engine):
         """A new queue on the device; the queues of a device share its memory pool and pipelines."""
         from vkamp.run.kompute_queue import open_queue
 
-        refuse_fork()
+        prepare_to_open()
         if info.is_partial:
             # Kompute's instance does not have the device, and it would end the process.
             raise AmpError(f"Kompute can't open {info.name}, whose driver lacks parts of Vulkan: use engine='vulkan'")

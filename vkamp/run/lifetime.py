@@ -43,6 +43,17 @@ def refuse_fork() -> None:
         raise AmpError(FORKED)
 
 
+#: Called before a device is opened, which takes a driver a fraction of a second.
+before_open: list[Callable[[], None]] = []
+
+
+def prepare_to_open() -> None:
+    """Called by an engine that is about to open a device; raises what :func:`refuse_fork` raises."""
+    refuse_fork()
+    for prepare in before_open:
+        prepare()
+
+
 class OpenDevices(Generic[D]):
     """The devices that an engine has open in this process; they stay open until it ends.
 

@@ -24,6 +24,7 @@ __all__ = [
     "compile",
     "compile_many",
     "find_compiler",
+    "start",
     "try_compiler",
 ]
 
@@ -108,6 +109,13 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
             quick.prepare()
         done.update(zip(missing, _side_by_side(build, missing), strict=True))
     return [done[glsl] for glsl in shaders]
+
+
+def start() -> None:
+    """Starts what compiles shaders, for a process that is about to need it; AmpError if there is no compiler."""
+    compiler = find_compiler()
+    resident_of(compiler).prepare()
+    _version(compiler, default_cache())
 
 
 def _side_by_side(build: Callable[[str], bytes], shaders: list[str]) -> list[bytes]:

@@ -157,12 +157,16 @@ class VulkanDevice(BaseDevice[MemorySlot]):
 
     # -- programs
 
-    def program(self, executable: Executable) -> VulkanProgram:
-        """The checked program of ``executable``; the driver compiles it at its first launch."""
+    def program(self, executable: Executable, *, later: bool = False) -> VulkanProgram:
+        """The checked program of ``executable``; the driver compiles it at its first launch. ``later``: a thread makes
+        all of it, and :meth:`Pipelines.build` raises what is wrong.
+        """
         program = self.pipelines.get(executable.key)
         if program is None:
-            program = VulkanProgram(self, executable)
+            program = VulkanProgram(self, executable, later=later)
             self.pipelines.add(program)
+            if later:
+                self.pipelines.start(program)
         return program
 
     # -- queues

@@ -7,7 +7,7 @@ import dataclasses
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Engine
 from vkamp.run.features import FEATURES
-from vkamp.run.lifetime import OpenDevices, refuse_fork
+from vkamp.run.lifetime import OpenDevices, prepare_to_open, refuse_fork
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.queue import VulkanQueue
 
@@ -33,6 +33,6 @@ class VulkanEngine(Engine):
 
     def open(self, info: DeviceInfo) -> VulkanQueue:
         """A new queue on the device; the queues of a device share its memory pool and pipelines."""
-        refuse_fork()
+        prepare_to_open()
         staged = not devices.shares_memory(info) if self._staged is None else self._staged
         return VulkanQueue(_open.open((info, staged), lambda: VulkanDevice(info, staged=staged)))

@@ -14,6 +14,7 @@ from vkamp.errors import AmpError
 from vkamp.progress import activity
 from vkamp.run.device import DeviceProgram
 from vkamp.run.engine import DeviceInfo
+from vkamp.run.late_programs import Build
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.memory import MemorySlot
 
@@ -31,12 +32,13 @@ _REQUIRE_FULL_SUBGROUPS = 2
 
 
 class VulkanProgram(DeviceProgram):
-    """A program, and its pipeline after the first launch. Unfinished work references it."""
+    """A program, and its pipeline after the first launch, or what makes it. Unfinished work references it."""
 
-    def __init__(self, device: Any, executable: Any) -> None:
-        super().__init__(device, executable)
+    def __init__(self, device: Any, executable: Any, *, later: bool = False) -> None:
+        super().__init__(device, executable, later=later)
         self.pipeline: Any = None
         self.layout: ProgramLayout | None = None
+        self.making: Build[Any] | None = None
 
 
 class ProgramLayout:
@@ -111,6 +113,8 @@ class Pipelines:
         self._programs: OrderedDict[str, VulkanProgram] = OrderedDict()
         self._handles: set[Any] = set()
         self._dead: deque[Any] = deque()
+        #: What threads make, for programs without a pipeline.
+        self._making: set[Build[Any]] = set()
         self.cache = PipelineCache(api, info)
 
     def get(self, key: str) -> VulkanProgram | None:
@@ -128,10 +132,34 @@ class Pipelines:
         while self._dead:
             self._destroy(self._dead.popleft())
 
-    def build(self, program: VulkanProgram) -> None:
-        """Has the driver compile a program."""
-        api, vk = self._api, self._api.vk
+    def start(self, program: VulkanProgram) -> None:
+        """Has a thread make the pipeline of a program, which :meth:`build` takes."""
         layout = self._layouts.layout(program.buffers, program.push_bytes)
+        program.making = Build(lambda: self._create(program, layout))
+        self._making.add(program.making)
+
+    def build(self, program: VulkanProgram) -> None:
+        """Has the driver compile a program, unless a thread does."""
+        layout, making = self._layouts.layout(program.buffers, program.push_bytes), program.making
+        if making is not None:
+            making.wait()
+            program.making = None
+            self._making.discard(making)
+        try:
+            made = self._create(program, layout) if making is None else making.result()
+        except Exception:
+            self._programs.pop(program.key, None)
+            raise
+        program.layout = layout
+        program.pipeline = made
+        self._handles.add(made)
+        weakref.finalize(program, self._dead.append, made).atexit = False
+        self.cache.note_new()
+
+    def _create(self, program: VulkanProgram, layout: ProgramLayout) -> Any:
+        """The pipeline of a program; called without the device's lock, too."""
+        program.load()
+        api, vk = self._api, self._api.vk
         module_info = api.struct("VkShaderModuleCreateInfo")
         code = api.ffi.new("uint32_t[]", len(program.spirv) // 4)
         api.ffi.memmove(code, program.spirv, len(program.spirv))
@@ -164,11 +192,7 @@ class Pipelines:
         finally:
             if module is not None:
                 api.DestroyShaderModule(api.device, module, api.null)
-        program.layout = layout
-        program.pipeline = made[0]
-        self._handles.add(made[0])
-        weakref.finalize(program, self._dead.append, made[0]).atexit = False
-        self.cache.note_new()
+        return made[0]
 
     def _destroy(self, pipeline: Any) -> None:
         self._handles.discard(pipeline)
@@ -176,6 +200,11 @@ class Pipelines:
 
     def destroy(self) -> None:
         """Destroys everything. Pipelines that were not saved in the cache are lost."""
+        for making in self._making:
+            making.wait()
+            if making.made is not None:
+                self._handles.add(making.made)
+        self._making.clear()
         for pipeline in list(self._handles):
             self._destroy(pipeline)
         self._programs.clear()

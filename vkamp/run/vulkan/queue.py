@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +23,17 @@ from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
 from vkamp.run.engine import Dispatch, Ready, Timing
 from vkamp.run.plan import NOTHING, Access
-from vkamp.run.queue import BaseQueue, DeviceBuffer, moved, taken
+from vkamp.run.queue import DeviceBuffer, moved, taken
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work, split
 from vkamp.run.vulkan.device import VulkanDevice
+from vkamp.run.vulkan.late_programs import QueueWithLatePrograms, is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
 from vkamp.run.vulkan.sharing import SharedBuffer
-from vkamp.run.vulkan.submissions import Submission
+from vkamp.run.vulkan.submissions import QueueState, Submission, note_parts
 from vkamp.run.work import BoundReady
 
 _MAX_PENDING = 64
@@ -59,14 +58,6 @@ _AHEAD = 2
 _ROW = 1e-4
 
 
-class _State(NamedTuple):
-    """The work of a queue, as one value, so that every change is one assignment."""
-
-    pending: list[Work]
-    running: list[Submission]
-    hazards: Hazards
-
-
 Buffer = DeviceBuffer[MemorySlot]
 
 
@@ -83,7 +74,7 @@ class HostBuffer(DeviceBuffer[MemorySlot]):
         return self.queue.device.tidy
 
 
-class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
+class VulkanQueue(QueueWithLatePrograms):
     """One in-order queue of a device."""
 
     device: VulkanDevice
@@ -91,7 +82,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
     def __init__(self, device: VulkanDevice) -> None:
         super().__init__(device)
-        self._state = _State([], [], Hazards())
+        self._state = QueueState([], [], Hazards())
         self._recorder = CommandRecorder(device.api)
         self._repeats = Repeats()
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
@@ -130,8 +121,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
                 if program.pipeline is None:
                     # The pipeline is made here, so that a program that the driver cannot compile is rejected before it
                     # is enqueued.
-                    device.pipelines.build(program)
-                    self._statistics.pipelines += 1
+                    self._build_or_wait(program)
                 sets = device.sets.get(slots) if slots else None
             except VulkanError as error:
                 raise device.failed(error) from error
@@ -155,6 +145,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
                     self._resubmit(recorded, [work], 1, recorded.slots)
                     return
             pending.append(work if self._sink is None else work.timed())
+            if self._awaits_programs and len(pending) < _MAX_PENDING:
+                return
             if self._may_wait(work, len(pending)):
                 if not self._driver.is_awake:
                     self._driver.call()
@@ -266,7 +258,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
     def _drop(self) -> None:
         self._repeats.clear()
-        self._state = _State([], [], Hazards())
+        self._state = QueueState([], [], Hazards())
+        self._awaits_programs = False
 
     # -- host access
 
@@ -508,6 +501,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         """Submits work that has been pending long enough, if the device has room."""
         if not self._state.pending or self._sink is not None:
             return None
+        if self._awaits_programs:
+            return PAUSE
         self.retire()
         running = self._state.running
         if self._seen != self._statistics.submissions:
@@ -526,6 +521,9 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         if later:
             self._driver.call()
         try:
+            if self._awaits_programs:
+                self._build_programs(now)
+                self._awaits_programs = is_awaited(later)
             if now:
                 key = None if self._sink is not None else self._repeats.key(now)
                 recorded = None if key is None else self._repeats.get(key)
@@ -538,7 +536,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
                 submission, hazards, barriers = self._record(now)
                 device.busy[id(self)] = self
                 # From here on the work counts as recorded: it is submitted now or by a later call.
-                self._state = _State(later, [*self._state.running, submission], hazards)
+                self._state = QueueState(later, [*self._state.running, submission], hazards)
                 self._statistics.submissions += 1
                 self._statistics.barriers += barriers
                 self._statistics.dispatches += sum([isinstance(each, DispatchWork) for each in now])
@@ -548,6 +546,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
 
     def _recorded(self, work: list[DispatchWork]) -> Recorded:
         """Work as commands that can be submitted many times."""
+        self._build_programs(work)
         commands = self.frames.record()
         after, barriers = self._recorder.record(commands.handle, work, Hazards(), None)
         if not self.device.staged:
@@ -578,7 +577,7 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
         if running and not behind and hazards.access is not NOTHING:
             after = hazards.and_then(after.access, after.computes, after.copies)
         self.device.busy[id(self)] = self
-        self._state = _State(pending if later is None else later, [*running, submission], after)
+        self._state = QueueState(pending if later is None else later, [*running, submission], after)
         try:
             self._submit_recorded()
         finally:
@@ -661,8 +660,8 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             each.is_over = True
             if each.lone is not None:
                 each.lone.took(now - each.submitted, at_most=each is not waited)
-        self._note_parts([each for each in over if each.parts], over[0].submitted, now)
-        self._state = _State(pending, running[done:], hazards)
+        note_parts([each for each in over if each.parts], over[0].submitted, now)
+        self._state = QueueState(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)
         reports = []
@@ -675,15 +674,6 @@ class VulkanQueue(BaseQueue[MemorySlot, DispatchWork]):
             if sink is not None:
                 for timing in times:
                     sink(timing)
-
-    @staticmethod
-    def _note_parts(recordings: Sequence[Submission], since: float, now: float) -> None:
-        """Records how long recordings took at most: they ran one after the other, and the same ones about as long."""
-        runs = Counter([id(each.held[-1]) for each in recordings])
-        for each in recordings:
-            seconds = min(now - each.submitted, (now - since) / runs[id(each.held[-1])])
-            for part in each.parts:
-                part.took(seconds, at_most=True)
 
     def _times(self, submission: Submission, stamps: Stamps) -> list[Timing]:
         """Reports how long the dispatches of a submission took."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from vkamp.run.engine import Sink
 from vkamp.run.plan import Access
-from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Stamps, Work, joint_access
+from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Stamps, Work, joint_access
 from vkamp.run.vulkan.frames import CommandFrame
 
 
@@ -50,3 +52,20 @@ class Submission:
         elif len(work) == 1 and isinstance(work[0], DispatchWork):
             made.lone = work[0]
         return made
+
+
+class QueueState(NamedTuple):
+    """The work of a queue, as one value, so that every change is one assignment."""
+
+    pending: list[Work]
+    running: list[Submission]
+    hazards: Hazards
+
+
+def note_parts(recordings: Sequence[Submission], since: float, now: float) -> None:
+    """Records how long recordings took at most: they ran one after the other, and the same ones about as long."""
+    runs = Counter([id(each.held[-1]) for each in recordings])
+    for each in recordings:
+        seconds = min(now - each.submitted, (now - since) / runs[id(each.held[-1])])
+        for part in each.parts:
+            part.took(seconds, at_most=True)
