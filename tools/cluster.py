@@ -7,7 +7,7 @@ Each accelerator gets its own worker process (``vkamp.dask.LocalCluster``). Each
 with one for each accelerator, on the same blocks:
 
 - heat in a plate of ``--plate`` rows and columns, in strips of rows that exchange halos;
-- the price of an option, by ``--paths`` simulated paths in 64 blocks;
+- the price of an option, by ``--paths`` simulated paths of ``--days`` days in 64 blocks;
 - a product of matrices by blocks: ``--rows`` rows in strips, times a square matrix that every worker has.
 
 The data is made on the devices. Every point of the plate is compared with the exact solution, the price with Black and
@@ -44,7 +44,6 @@ RATE = 0.2
 WAVE = 100
 #: The option: the share's price today, the price that it names, and what a year brings.
 START, STRIKE, INTEREST, VOLATILITY = 100.0, 105.0, 0.03, 0.2
-DAYS = 512
 _SEEDS = itertools.count(2024)
 
 
@@ -61,11 +60,11 @@ def step(idx, plate, origin, size, out):
 
 
 @amp.kernel
-def payoffs(idx, origin, seed, drift, deviates, out):
+def payoffs(idx, origin, seed, drift, deviates, days, out):
     """What an option is worth at the end of each path."""
     numbers = rng.philox(seed, origin[0] + idx[0])
     total = 0.0
-    for _ in range(DAYS // 2):
+    for _ in range(days // 2):
         pair = numbers.next_normal2()
         total += 2.0 * drift + deviates * (pair.x + pair.y)
     out[idx] = max(START * amp.fast_math.exp(total) - STRIKE, 0.0)
@@ -98,6 +97,7 @@ class Sizes:
     steps: int
     together: int
     paths: int
+    days: int
     rows: int
     inner: int
     strips: int
@@ -208,10 +208,10 @@ def formula() -> float:
 
 def simulation(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     """The mean payoff of an option; compared with the formula."""
-    drift, deviates = (INTEREST - VOLATILITY**2 / 2) / DAYS, VOLATILITY / math.sqrt(DAYS)
+    drift, deviates = (INTEREST - VOLATILITY**2 / 2) / sizes.days, VOLATILITY / math.sqrt(sizes.days)
     yield
     # Other numbers in each run: Dask would not compute the same ones again.
-    arguments = vd.block_origin, next(_SEEDS), np.float32(drift), np.float32(deviates)
+    arguments = vd.block_origin, next(_SEEDS), np.float32(drift), np.float32(deviates), sizes.days
     paid = vd.map_blocks(payoffs, *arguments, dtype=np.float32, chunks=((sizes.paths // 64,) * 64,))
     mean, std = client.compute([vd.mean(paid), vd.std(paid)])
     mean, typical = float(mean.result(sizes.timeout)), float(std.result(sizes.timeout))
@@ -309,8 +309,9 @@ def main() -> int:
         "plate": 32768,
         "steps": 384,
         "together": 64,
-        "paths": 1 << 30,
-        "rows": 65536,
+        "paths": 1 << 31,
+        "days": 2048,
+        "rows": 262144,
         "inner": 16384,
     }.items():
         parser.add_argument(f"--{name}", type=int, default=value)
@@ -319,7 +320,8 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds of one computation")
     given = parser.parse_args()
     if given.small:
-        given.plate, given.steps, given.together, given.paths = 512, 16, 8, 1 << 13
+        given.plate, given.steps, given.together = 512, 16, 8
+        given.paths, given.days = 1 << 13, 512
         given.rows, given.inner = 512, 256
     sizes = Sizes(**{name: getattr(given, name) for name in Sizes.__annotations__})
     names = given.accelerators or [

@@ -23,7 +23,9 @@ def client() -> Iterator[Any]:
 @pytest.mark.parametrize("name", cluster.PROGRAMS)
 def test_programs_that_are_measured_are_right(client: Any, name: str) -> None:
     """They check their results themselves."""
-    sizes = cluster.Sizes(plate=128, steps=8, together=4, paths=256, rows=128, inner=64, strips=4, runs=1, timeout=60.0)
+    sizes = cluster.Sizes(
+        plate=128, steps=8, together=4, paths=256, days=512, rows=128, inner=64, strips=4, runs=1, timeout=60.0
+    )
     found = cluster.measured(client, name, sizes)
     assert found.seconds > 0
     # Only halos and sums go from worker to worker; the right factor is copied to all of them before.
