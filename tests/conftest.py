@@ -82,9 +82,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         _mark(item)
     _spread(config, items)
+    if config.getoption("vkamp_accelerators") is not None:
+        _only_named(config, items)
     if config.getoption("--vkamp-devices-only"):
         config.hook.pytest_deselected(items=[item for item in items if not _uses_a_driver(item)])
         items[:] = [item for item in items if _uses_a_driver(item)]
+
+
+def _only_named(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out tests that name accelerators themselves, of which the session has others."""
+    here = {name.partition("@")[0] for name in accelerator_names(config)}
+    others = []
+    for item in items:
+        named = item.callspec.params.get("accelerator") if hasattr(item, "callspec") else None
+        if isinstance(named, str) and named.partition("@")[0] not in here:
+            others.append(item)
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
 
 
 def _spread(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -345,8 +345,8 @@ def test_containers_are_views_of_themselves(accelerator_view):
     view = amp.from_dlpack(on_device)
     view[1] = 7
     assert np.asarray(on_device).tolist() == [0, 7, 2]
-    # Other libraries get a copy of an array's elements, which they may write.
-    out = np.from_dlpack(Capsule(on_device))
+    # Libraries that use host memory get a copy of an array's elements, which they may write.
+    out = np.from_dlpack(Capsule(on_device, dl_device=(1, 0)))
     assert out.tolist() == [0, 7, 2]
     on_device = array_view(on_device)
     on_device[0] = 5
