@@ -38,6 +38,10 @@ def _axis(rank: int, dim: int) -> str:
     return "xyz"[rank - 1 - dim]
 
 
+def _times(number: str, count: int) -> str:
+    return number if count == 1 else f"{number} * {count}"
+
+
 def _leave_if(condition: str) -> list[str]:
     return [f"if ({condition}) {{", "    return;", "}"]
 
@@ -68,12 +72,12 @@ def _tiled(
             lines.append(f"const int {name} = {tiles[dim]};")
             tiles[dim] = name
         elif kind == "tile_origin":
-            lines.append(f"const int {name} = {tiles[dim]} * {tile[dim]};")
+            lines.append(f"const int {name} = {_times(tiles[dim], tile[dim])};")
         elif kind == "global":
             value = f"int(gl_GlobalInvocationID.{axis})"
             if target.folded or shared.in_a_row:
                 local = threads.get(("local", dim), locals_[dim])
-                value = f"{tiles[dim]} * {tile[dim]} + {local}"
+                value = f"{_times(tiles[dim], tile[dim])} + {local}"
             lines.append(f"const int {name} = {value};")
     return lines
 

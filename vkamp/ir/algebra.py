@@ -32,7 +32,9 @@ def integer(value: int, like: ir.Node) -> ir.Const:
 
 def as_int(expr: ir.Expr) -> ir.Expr:
     """An index as an int32."""
-    return expr if expr.type == INT32 else ir.Cast(expr.span, INT32, expr)
+    if expr.type == INT32:
+        return expr
+    return integer(int(expr.value), expr) if isinstance(expr, ir.Const) else ir.Cast(expr.span, INT32, expr)
 
 
 def sum_of(left: ir.Expr, right: ir.Expr | int) -> ir.Expr:

@@ -10,7 +10,7 @@ import dataclasses
 from vkamp.ir import nodes as ir
 from vkamp.ir.constants import folded_node
 from vkamp.ir.rewrite import filtered, flattened
-from vkamp.ir.types import Scalar
+from vkamp.ir.types import BOOL, Scalar
 
 
 def without_constant_operations(kernel: ir.Kernel) -> ir.Kernel:
@@ -34,8 +34,24 @@ def _simpler(node: ir.Node) -> ir.Node:
     node = folded_node(node)
     if isinstance(node, ir.Logical) and isinstance(node.right, ir.Const):
         return node.left if bool(node.right.value) == (node.op == "and") else node.right
+    if isinstance(node, ir.Unary) and node.op == "not" and isinstance(node.operand, ir.Unary):
+        return node.operand.operand
+    if isinstance(node, (ir.Binary, ir.Select)) and node.type == BOOL:
+        return _simpler_bool(node)
     if isinstance(node, ir.Binary) and node.op == "mul" and isinstance(node.type, Scalar) and node.type.is_integer:
         for side in (node.left, node.right):
             if isinstance(side, ir.Const) and side.value == 0:
                 return side
+    return node
+
+
+def _simpler_bool(node: ir.Binary | ir.Select) -> ir.Expr:
+    """A choice between constants as its condition, and ``&`` or ``|`` with a constant as one of its operands."""
+    if isinstance(node, ir.Select):
+        if isinstance(node.then, ir.Const) and isinstance(node.orelse, ir.Const) and node.then != node.orelse:
+            return node.condition if node.then.value else ir.Unary(node.span, BOOL, "not", node.condition)
+        return node
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(one, ir.Const) and node.op in ("bitand", "bitor"):
+            return other if bool(one.value) == (node.op == "bitand") else one
     return node

@@ -20,6 +20,7 @@ from vkamp.legalize.constants import without_constant_operations
 from vkamp.legalize.copy_propagation import direct_results, without_uniform_asserts
 from vkamp.legalize.early_exits import plain_exits
 from vkamp.legalize.endless_loops import with_conditions
+from vkamp.legalize.equal_functions import without_copies
 from vkamp.legalize.kept_barriers import kept_barriers
 from vkamp.legalize.lower_addresses import lower_places, memory_elements
 from vkamp.legalize.narrow_floats import widened
@@ -75,6 +76,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
         kernel = _must("places", kernel, lambda k: limited(k, most))
     # GLSL's compiler computes with constants otherwise than a device does.  Behind what makes constants.
     kernel = _must("places", kernel, without_constant_operations)
+    # Functions that constants made different may be equal by now.
+    kernel = _must("places", kernel, without_copies)
     # Drivers' faults: both of CPUs lose values of loops without a condition; lavapipe leaves loops too early, merges
     # branches across barriers, and takes long for many loops.
     if "early_exits" in target.quirks:
