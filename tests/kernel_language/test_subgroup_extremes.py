@@ -102,7 +102,7 @@ def test_the_shader(accelerator_view, by_shuffles):
     assert (
         """\
 // The largest of the subgroup's values.
-int subgroup_max(int value) {
+int shuffled_max(int value) {
     for (uint distance = 1u; distance < gl_SubgroupSize; distance *= 2u) {
         int before = subgroupShuffleUp(value, distance);
         if (gl_SubgroupInvocationID >= distance) {

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from vkamp.artifacts import Quirk
-from vkamp.emit.helpers import GLSL_TYPES
+from vkamp.emit.helpers import BY_SHUFFLES, GLSL_TYPES
 from vkamp.ir import nodes as ir
 from vkamp.ir.subgroups import SUBGROUPS, Operation
 from vkamp.ir.types import FLOAT32, FLOAT64, INT32, UINT32, Type
@@ -63,7 +63,7 @@ def by_shuffles(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk])
     if isinstance(node, ir.SubgroupIndex):
         return None
     scan, _, name = node.name.rpartition("clusive_")
-    is_wrong = name in _COMBINED and (
+    is_wrong = node.name in BY_SHUFFLES and (
         ("integer_reductions" in quirks and not scan and node.args[0].type in (INT32, UINT32))
         or ("nan_extremes" in quirks and name in ("min", "max") and node.args[0].type in (FLOAT32, FLOAT64))
     )
@@ -73,7 +73,7 @@ def by_shuffles(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk])
     kind, row = GLSL_TYPES[str(node.args[0].type)], SUBGROUPS[node.name]
     lines = [
         f"// {row.doc}",
-        f"{kind} subgroup_{node.name}({kind} value) {{",
+        f"{kind} shuffled_{node.name}({kind} value) {{",
         "    for (uint distance = 1u; distance < gl_SubgroupSize; distance *= 2u) {",
         f"        {kind} before = subgroupShuffleUp(value, distance);",
         "        if (gl_SubgroupInvocationID >= distance) {",
@@ -92,4 +92,4 @@ def by_shuffles(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk])
     else:
         lines.append("    return subgroupShuffle(value, subgroupBallotFindMSB(subgroupBallot(true)));")
         needs = ("basic", "ballot", "shuffle", "shuffle_relative")
-    return ByShuffles(f"subgroup_{node.name}", "\n".join([*lines, "}", ""]), needs)
+    return ByShuffles(f"shuffled_{node.name}", "\n".join([*lines, "}", ""]), needs)

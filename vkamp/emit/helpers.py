@@ -292,13 +292,19 @@ def _templates() -> list[tuple[BuiltinRow, str, str]]:
 #: The function that gives the number of a tile's subgroups.
 COUNT_NAME = "subgroup_count"
 
+#: The reductions and scans of subgroups that are formed by shuffles on some devices.
+BY_SHUFFLES = (
+    *("add", "min", "max", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    *("inclusive_min", "inclusive_max", "exclusive_min", "exclusive_max"),
+)
+
 #: Every name that a helper may have: nothing else in a shader gets one of them.
 HELPER_NAMES = frozenset(
     [name for text in _TEXTS.values() for name in _function_names(text)]
     + [*function_names()]
     + [_wrapper_name(row, t) for row, t, text in _templates() if _repeats(text)]
     + [COUNT_NAME, *(row.name for row in SUBGROUPS.values() if row.helper)]
-    + [f"subgroup_{row.name}" for row in SUBGROUPS.values() if "arithmetic" in row.needs]
+    + [f"shuffled_{name}" for name in BY_SHUFFLES]
 )
 
 
