@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,8 +166,17 @@ def _versions() -> dict[str, Any]:
     return {"format": _FORMAT, "vkamp": VERSION, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
 
 
-@functools.cache
+#: A thread that loads the compiler may ask for the folder while the program does.
+_opening = threading.Lock()
+
+
 def _open(folder: str, recording: bool) -> Artifacts:
+    with _opening:
+        return _opened(folder, recording)
+
+
+@functools.cache
+def _opened(folder: str, recording: bool) -> Artifacts:
     if not recording:
         _check(Path(folder))
     return Artifacts(Path(folder), recording=recording)
