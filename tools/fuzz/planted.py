@@ -73,7 +73,8 @@ FAULTS: tuple[Fault, ...] = (
           "if not self.is_part(place) and self._kept_type(place) == self._shared.forms.value(kind):", "if False:",
           "reference,swiftshader"),
     Fault("claim", "nobody knows that amp.uniform defines a variable: check mode omits checks", "vkamp/ir/traversal.py",
-          ".variables) if v is not None)", '.variables) if v and (type(statement).__name__, v.name) != ("UniformAssert", "x"))',
+          ".variables) if v is not None)",
+          '.variables) if v and (type(statement).__name__, v.name) != ("UniformAssert", "x"))',
           module=("tools.kernels.claimed", "swiftshader")),
 )  # fmt: skip
 
