@@ -162,7 +162,7 @@ def padded(t_idx, a, out):
 
 @proved(LINE.tile(48), whole(1536), whole(1536))
 def histograms_of_threads(t_idx, a, out):
-    """What a thread counts, it counts in a row of its own."""
+    """Each thread counts in its own row."""
     bins = amp.tile_static((48, 4), amp.int32)
     for k in range(4):
         bins[t_idx.local[0], k] = 0

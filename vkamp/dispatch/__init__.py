@@ -1,6 +1,6 @@
 """``parallel_for_each``: from a launch to work on a device.
 
-The compiler behind it is loaded by the first launch, not by ``import vkamp``.
+The compiler behind it is loaded by the first launch, or while the first device opens; not by ``import vkamp``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from vkamp.dispatch.capturing import Graph, capture
 from vkamp.dispatch.reference import ReferenceEngine
@@ -74,37 +74,34 @@ def _launches() -> Any:
     return launch
 
 
-class _Early(NamedTuple):
-    """The thread that loads what the first launch needs."""
-
-    thread: threading.Thread
-
-    @staticmethod
-    def begin() -> None:
-        """Begins when the first device is opened: drivers take as long for that, and need no Python."""
-        global _early
-        if _early is None:
-            _early = _Early(threading.Thread(target=_Early.load, name="vkamp loads", daemon=True))
-            with contextlib.suppress(RuntimeError):  # The interpreter starts no threads while it shuts down.
-                _early.thread.start()
-
-    @staticmethod
-    def load() -> None:
-        """Loads it; the first launch raises what goes wrong."""
-        with contextlib.suppress(AmpError):
-            _launches().load_early()
-
-    @staticmethod
-    def end() -> None:
-        """Waits for it before a fork: no thread of the child would finish the modules that it loads."""
-        if _early is not None and _early.thread.is_alive() and _early.thread is not threading.current_thread():
-            _early.thread.join()
+_loading: threading.Thread | None = None
 
 
-_early: _Early | None = None
-before_open.append(_Early.begin)
+def _begin_loading() -> None:
+    """Has a thread load what the first launch needs, while a driver opens the first device, for which it needs no
+    Python.
+    """
+    global _loading
+    if _loading is None:
+        _loading = threading.Thread(target=_load, name="vkamp loads", daemon=True)
+        with contextlib.suppress(RuntimeError):  # The interpreter starts no threads while it shuts down.
+            _loading.start()
+
+
+def _load() -> None:
+    with contextlib.suppress(AmpError):  # The first launch raises it.
+        _launches().load_early()
+
+
+def _finish_loading() -> None:
+    """Waits for that thread before a fork: no thread of the child would finish the modules that it loads."""
+    if _loading is not None and _loading.is_alive() and _loading is not threading.current_thread():
+        _loading.join()
+
+
+before_open.append(_begin_loading)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_Early.end)
+    os.register_at_fork(before=_finish_loading)
 
 
 @overload

@@ -24,7 +24,7 @@ def quad_swap(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk]) -
 
 
 class ByShuffles(NamedTuple):
-    """A reduction or scan as a function of its own; ``needs``: the operations that a device must support for it."""
+    """A GLSL function that computes a reduction or scan; ``needs``: the subgroup operations that it uses."""
 
     name: str
     text: str
@@ -62,6 +62,7 @@ def by_shuffles(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk])
     """
     if isinstance(node, ir.SubgroupIndex):
         return None
+    # The prefix is "in" or "ex" for a scan, and empty for a reduction.
     scan, _, name = node.name.rpartition("clusive_")
     is_wrong = node.name in BY_SHUFFLES and (
         ("integer_reductions" in quirks and not scan and node.args[0].type in (INT32, UINT32))

@@ -128,8 +128,8 @@ class ByteSet:
 
     def overlaps(self, other: ByteSet) -> bool:
         """Whether the two have a byte in common."""
-        if self is other or not self._bounds_meet(other):
-            return self is other and bool(self)
+        if not self._bounds_meet(other):
+            return False
         few, many = (self, other) if self.count <= other.count else (other, self)
         begins, ends = many._edges_at(few)
         return bool(((begins & 1) | (begins != ends)).any())

@@ -1,8 +1,8 @@
 """Loads and stores of a few columns of a matrix whose rows are divided among the threads of a tile.
 
-Neighbouring threads own neighbouring rows, which are far apart in memory: a subgroup would touch one line of the cache
-for each lane, and for each column again. So neighbouring threads access neighbouring elements of a row instead, all
-loads are on their way at once, and the elements are exchanged in ``tile_static`` memory.
+Each thread owns whole rows, and adjacent rows are far apart in memory. If each thread loaded its own elements, a
+subgroup would access one cache line per lane, and the same lines again for each column. Adjacent threads load adjacent
+elements of a row instead, and then exchange them in ``tile_static`` memory.
 """
 
 from __future__ import annotations

@@ -105,9 +105,9 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
 
 
 def load_early() -> None:
-    """Loads the compiler and starts glslang, if this version of vkamp has not kept a kernel for this user yet.
+    """Loads the compiler and starts glslang, unless the user's cache has kernels of this version of vkamp.
 
-    Later processes most likely find their kernels on disk.
+    A process that finds its kernels in the cache needs neither.
     """
     if prebuilt.active() is None and not kernel_cache.has_kept(kernel_cache.Store()):
         spirv.start()

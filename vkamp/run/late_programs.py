@@ -60,7 +60,7 @@ def note(queue: LateQueue) -> None:
 
 
 class Build(Generic[T]):
-    """Something that a thread of its own makes."""
+    """A value that a separate thread computes."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._made: list[T] = []
