@@ -27,7 +27,7 @@ from vkamp import rng
 
 #: Words of one test: what fits in the memory of a small machine.
 _PIECE = 1 << 22
-#: Words that are counted on a device at a time.
+#: Words that are counted on a device at a time, unless it allocates less.
 _LONG_PIECE = 1 << 26
 _LEAST, _SUSPICIOUS = 1e-8, 1e-4
 
@@ -35,7 +35,7 @@ _LEAST, _SUSPICIOUS = 1e-8, 1e-4
 @amp.kernel
 def streams_of_threads(idx, seed, first, words):
     """The first words of neighbouring streams."""
-    s = rng.philox(seed, first + idx[0])
+    s = rng.philox(seed, first + amp.uint32(idx[0]))
     w = s.next_uint4()
     words[idx[0], 0], words[idx[0], 1], words[idx[0], 2], words[idx[0], 3] = w.x, w.y, w.z, w.w
 
@@ -43,7 +43,7 @@ def streams_of_threads(idx, seed, first, words):
 @amp.kernel
 def neighbouring_keys(idx, first, words):
     """The words of one counter with neighbouring keys."""
-    w = rng.philox4x32(amp.uint4(0, 0, 0, 0), amp.uint2(amp.uint32(first + idx[0]), 0))
+    w = rng.philox4x32(amp.uint4(0, 0, 0, 0), amp.uint2(first + amp.uint32(idx[0]), 0))
     words[idx[0], 0], words[idx[0], 1], words[idx[0], 2], words[idx[0], 3] = w.x, w.y, w.z, w.w
 
 
@@ -66,8 +66,8 @@ Pieces = Callable[[amp.accelerator_view, int], Iterator[Any]]
 def _of_kernel(kernel: Any, *given: Any) -> Pieces:
     def pieces(view: amp.accelerator_view, size: int) -> Iterator[Any]:
         words = amp.array(amp.extent(size // 4, 4), amp.uint32, accelerator_view=view)
-        for piece in range((1 << 32) // size):
-            amp.parallel_for_each(view, amp.extent(size // 4), kernel, *given, piece * (size // 4), words)
+        for first in range(0, 1 << 32, size // 4):
+            amp.parallel_for_each(view, amp.extent(size // 4), kernel, *given, np.uint32(first), words)
             yield words
 
     return pieces
@@ -218,7 +218,8 @@ def main() -> int:
         for name in [each for each in STREAMS if options.only in each]:
             found, started = {}, time.perf_counter()
             if options.gib is not None:
-                pieces = containers_of(name, view, _LONG_PIECE)
+                size = min(_LONG_PIECE, 1 << (view.accelerator.limits.buffer_bytes // 4).bit_length() - 1)
+                pieces = containers_of(name, view, size)
                 counts = counting.counted(view, pieces, int(options.gib * (1 << 28)))
                 least = min(least, _report(where, f"{name}, {counts.words >> 18} MiB", counts.p_values(), started))
                 continue
