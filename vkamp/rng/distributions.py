@@ -13,7 +13,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.rng import _wide
-from vkamp.rng._functions import log, sqrt, turn
+from vkamp.rng._functions import minus_log, scaled_root, scaled_turn
 from vkamp.rng._words import Pairs, Words
 from vkamp.rng.philox import philox4x32
 
@@ -79,8 +79,8 @@ def normal_pair(first: Any, second: Any) -> Any:
 
     G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*, 1958.
     """
-    radius = sqrt(amp.float32(-2.0) * log(open_float32(first)))
-    cosine, sine = turn(second)
+    radius = scaled_root(minus_log(first))
+    cosine, sine = scaled_turn(second)
     return radius * cosine, radius * sine
 
 
@@ -127,7 +127,7 @@ def exp(x: Any) -> Any:
 @amp.func
 def exponential_float32(word: Any) -> Any:
     """A standard exponential float32 from a word, by the inverse of the distribution function."""
-    return -log(open_float32(word))
+    return minus_log(word)
 
 
 @amp.func
@@ -256,8 +256,7 @@ class Gammas(lazy.Lazy):
             v = amp.float32(1.0) + self.c * x
             if v > 0.0:
                 v = v * v * v
-                u = log(open_float32(block.z))
-                if u < amp.float32(0.5) * x * x + self.d * (amp.float32(1.0) - v + amp.precise_math.log(v)):
+                if -minus_log(block.z) < amp.float32(0.5) * x * x + self.d * (amp.float32(1.0) - v + amp.precise_math.log(v)):
                     found = self.d * v
                     factor = open_float32(block.w)
             k += 1
@@ -285,7 +284,7 @@ class SmallPoissons(lazy.Lazy):
             block = self.retries.block(i, k)
             for word in (block.x, block.y, block.z, block.w):
                 if rest >= 0.0:
-                    rest += log(open_float32(word))
+                    rest -= minus_log(word)
                     if rest >= 0.0:
                         count += 1
             k += 1
