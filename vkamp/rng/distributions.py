@@ -256,7 +256,9 @@ class Gammas(lazy.Lazy):
             v = amp.float32(1.0) + self.c * x
             if v > 0.0:
                 v = v * v * v
-                if -minus_log(block.z) < amp.float32(0.5) * x * x + self.d * (amp.float32(1.0) - v + amp.precise_math.log(v)):
+                if -minus_log(block.z) < amp.float32(0.5) * x * x + self.d * (
+                    amp.float32(1.0) - v + amp.precise_math.log(v)
+                ):
                     found = self.d * v
                     factor = open_float32(block.w)
             k += 1
