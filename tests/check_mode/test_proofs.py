@@ -44,3 +44,19 @@ def test_some_are_proved(accelerator_view: amp.accelerator_view) -> None:
     proved = [prepared(accelerator_view, pair)[0].compiled.races.proved for pair in CHOSEN]
     assert {pair.category for pair in CHOSEN} == set(CATEGORIES)
     assert sum(map(bool, proved)) > len(CHOSEN) // 2
+
+
+@amp.kernel
+def every_fourth(i, out):
+    if 4 * i[0] < out.extent[0]:
+        out[4 * i[0]] = i[0]
+
+
+@pytest.mark.accelerators("drivers")
+@pytest.mark.parametrize(("threads", "holds"), [(1 << 30, True), ((1 << 30) + 1, False)])
+def test_a_proof_ends_where_indices_wrap(accelerator_view: amp.accelerator_view, threads: int, holds: bool) -> None:
+    """Thread 2**30 writes the element of thread 0, since ``4 * i`` is an int32."""
+    out = amp.array(amp.extent(64), np.int32, accelerator_view=accelerator_view)
+    ready = prepare(accelerator_view, domain_of(amp.extent(threads)), every_fourth, (out,), {})
+    assert ready.compiled.races.proved == {"out"}
+    assert checking._CheckedLaunch(ready, True).proofs == holds

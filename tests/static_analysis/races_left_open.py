@@ -242,3 +242,45 @@ def between_every_second_tile_and_the_next(t_idx, a, out):
 @left_open("b", LINE.tile(32), *[floats(1536)] * 2)
 def one_memory(t_idx, a, b):
     b[t_idx] = a[t_idx.tile_origin]
+
+
+@left_open("values", LINE.tile(32), floats(1536), floats(1536))
+def past_the_largest_integer(t_idx, a, out):
+    """The sum is negative in every tile but the first one."""
+    values = amp.tile_static(32, amp.float32)
+    values[t_idx.local] = a[t_idx]
+    if t_idx.tile_origin[0] + 2147483647 >= 0:
+        t_idx.barrier.wait()
+    out[t_idx] = values[31 - t_idx.local[0]]
+
+
+@left_open("values", LINE.tile(32), floats(1536), floats(1536))
+def past_the_largest_unsigned_integer(t_idx, a, out):
+    """The sum is small in every tile but the first one."""
+    values = amp.tile_static(32, amp.float32)
+    values[t_idx.local] = a[t_idx]
+    if not amp.uint32(t_idx.tile_origin[0]) + amp.uint32(4294967295) < amp.uint32(4096):
+        t_idx.barrier.wait()
+    out[t_idx] = values[31 - t_idx.local[0]]
+
+
+@left_open("values", LINE.tile(32), floats(1536), floats(1536))
+def a_loop_that_ends_past_the_largest_integer(t_idx, a, out):
+    """There is no iteration in the first tile."""
+    values = amp.tile_static(32, amp.float32)
+    place = 0
+    first = t_idx.tile_origin[0] + 2147483646
+    for _ in range(first, first + 2):
+        place = t_idx.local[0]
+    values[place] = a[t_idx]
+
+
+@left_open("values", LINE.tile(32), floats(1536), floats(1536))
+def a_return_past_the_largest_integer(t_idx, a, out):
+    """No thread of the first tile returns."""
+    values = amp.tile_static(32, amp.float32)
+    first = t_idx.tile_origin[0] + 2147483646
+    for _ in range(first, first + 2):
+        if t_idx.local[0] > 0:
+            return
+    values[0] = a[t_idx]

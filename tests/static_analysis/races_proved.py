@@ -350,3 +350,19 @@ def between_tiles_at_one_distance(t_idx, a, out, n):
     for _ in range(n):
         out[t_idx.global_[0] + n // 2 * 32] = a[t_idx]
         t_idx.barrier.wait_with_global_memory_fence()
+
+
+@proved(LINE.tile(32), floats(1536), floats(1536))
+def conditions_that_hold_for_every_index(t_idx, a, out):
+    values = amp.tile_static(32, amp.float32)
+    values[t_idx.local] = a[t_idx]
+    if t_idx.tile_origin[0] + 32 > 0 and t_idx.tile[0] >= 0:
+        t_idx.barrier.wait()
+    out[t_idx] = values[31 - t_idx.local[0]]
+
+
+@proved(LINE.tile(32), whole(6144))
+def four_elements_each(t_idx, out):
+    first = 4 * t_idx.global_[0]
+    for k in range(first, first + 4):
+        out[k] = k

@@ -108,7 +108,7 @@ class _CheckedLaunch(SingleLaunch):
     def __init__(self, prepared: PreparedLaunch, proofs: bool) -> None:
         super().__init__(prepared, apart=True)
         self.prepared = prepared
-        self.proofs = proofs
+        self.proofs = proofs and max(prepared.domain.tiles) <= prepared.compiled.races.most_tiles
         self.kernel = prepared.compiled.kernel
         info = queue_of(prepared.view).info
         budget = min(info.limits.buffer_bytes, info.memory_bytes // _MAX_PART, _MAX_BYTES) // 4

@@ -332,8 +332,14 @@ class TilePartition:
         }
 
     @property
-    def disjoint(self) -> bool:
-        """Whether two tiles never access the same element."""
+    def most_tiles(self) -> int:
+        """The number of tiles in a dimension up to which two tiles never access the same element: 0 if they may.
+
+        With more of them, the index of the last tiles wraps to that of the first ones.
+        """
         ways = self.ways or {}
-        good = {dim for (dim, _), (factor, _, low, high) in ways.items() if high - low < abs(factor)}
-        return len(good) == self.rank
+        most = [0] * self.rank
+        for (dim, _), (factor, _, low, high) in ways.items():
+            if high - low < abs(factor):
+                most[dim] = max(most[dim], (1 << 32) // abs(factor))
+        return min(most)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.ir import arithmetic
-from vkamp.ir.arithmetic import COMPARISONS
+from vkamp.ir.arithmetic import COMPARISONS, Interval
 from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.types import INT32, Scalar, int_range
 
@@ -110,9 +110,17 @@ class Symbols:
         """The number with the value of this symbol, a constant of the launch."""
         return AffineValue(0, 0, 0, ((self.named(key, constant=True), 1),))
 
-    def not_negative(self, value: AffineValue) -> bool:
-        """Whether the sum of its symbols is at least 0: the index or origin of a tile."""
-        return all(0 < factor <= self.tiles.get(symbol, 0) for symbol, factor in value.terms)
+    def interval(self, value: AffineValue, kind: Scalar) -> Interval | None:
+        """The least and the largest number that it can be; ``None`` if that is unknown, or if it may wrap."""
+        low, high = value.low, value.high
+        for symbol, factor in value.terms:
+            if symbol not in self.tiles:
+                return None
+            # An extent is at most 2**31 - 1, and is a multiple of the tile.
+            last = (_WORD // 2 - 1) // self.tiles[symbol] - 1
+            low, high = low + min(factor * last, 0), high + max(factor * last, 0)
+        least, most = int_range(kind)
+        return (low, high) if least <= low and high <= most else None
 
     def is_vague(self, value: Value) -> bool:
         """Whether the analysis lost this value."""
@@ -285,15 +293,17 @@ def comparison(op: str, left: AffineValue, right: AffineValue, kind: Scalar, sym
         distance = difference(left, right)
         if distance.known:
             return known(COMPARISONS[op].apply(distance.lane, 0))
-    if op == "lt" and right.known and symbols.not_negative(left) and left.low >= right.high:
-        return FALSE
-    if op == "ge" and right.known and symbols.not_negative(left) and left.low >= right.high:
-        return TRUE
-    if not (left.uniform and right.uniform):
-        return _MAYBE
     name, swapped, holds = _SPELLED[op]
     if swapped:
         left, right = right, left
+    mine, other = symbols.interval(left, kind), symbols.interval(right, kind)
+    if mine is not None and other is not None:
+        if mine[0] > other[1] or (name == "lt" and mine[0] == other[1]):
+            return known(not holds)
+        if mine[1] < other[0]:
+            return known(holds if name == "lt" else not holds)
+    if not (left.uniform and right.uniform):
+        return _MAYBE
     symbol = symbols.named((name, kind.name, left.lane, left.terms, right.lane, right.terms), (left, right))
     return LanePredicate(True, False, (symbol, holds))
 

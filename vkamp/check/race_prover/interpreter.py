@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vkamp.check.race_prover.accesses import AccessSet, Root, Space, joined
-from vkamp.check.race_prover.affine import TRUE, AffineValue, LanePredicate, Lanes, Mask, Value, binary
+from vkamp.check.race_prover.affine import (
+    TRUE,
+    AffineValue,
+    LanePredicate,
+    Lanes,
+    Mask,
+    Value,
+    binary,
+    difference,
+)
 from vkamp.check.race_prover.run import LIMIT, TRACKED, CallFrame, Guards, PathState, Run
 from vkamp.check.race_prover.values import Values
 from vkamp.ir import nodes as ir
@@ -274,12 +283,12 @@ class Interpreter:
         trips = self._trips(statement, start, stop, step)
         cost = self.run.facts.cost(statement.body) + 1
         is_local_only = self.run.facts.is_local_only(statement)
-        if trips is not None and start is not None and step is not None:
+        if trips is not None and start is not None and stop is not None and step is not None:
             most = int(np.max(np.where(self.run.state.may, trips, 0)))
             if most == 0:
                 return
             if most * cost <= (_LOCAL_LOOP if is_local_only else min(_LOOP, (LIMIT - self.run.steps) // 2)):
-                self._count(statement, trips, most, start, step)
+                self._count(statement, trips, most, start, step, wraps=self._wraps(start, stop))
                 return
         if is_local_only:
             self._forget(statement)
@@ -309,20 +318,38 @@ class Interpreter:
             return None
         if start.terms != stop.terms or (start.terms and self.run.facts.waits(statement)):
             return None
-        if all(isinstance(n.lane, int) for n in (start, stop, step)):
-            return len(range(start.lane, stop.lane, step.lane)) if step.lane else 0
         if step.low <= 0 <= step.high:
+            return 0 if step.uniform else None
+        # With symbols, the numbers are modulo 2**32.
+        distance = difference(stop, start).lane if start.terms else stop.lane - start.lane
+        if self._wraps(start, stop) and np.any(distance * step.lane < 0):
             return None
-        distance = stop.lane - start.lane
-        return np.maximum(-(-distance // step.lane), 0)
+        trips = np.maximum(-(-distance // step.lane), 0)
+        return int(trips) if isinstance(distance, int) and step.uniform else trips
 
-    def _count(self, statement: ir.For, trips: int | Lanes, most: int, start: AffineValue, step: AffineValue) -> None:
-        """A loop that is run."""
+    def _wraps(self, start: AffineValue, stop: AffineValue) -> bool:
+        """Whether ``stop`` may be on the other side of ``start`` than their symbols tell, because a sum wraps."""
+        return any(n.terms and self.run.symbols.interval(n, INT32) is None for n in (start, stop))
+
+    def _count(
+        self,
+        statement: ir.For,
+        trips: int | Lanes,
+        most: int,
+        start: AffineValue,
+        step: AffineValue,
+        *,
+        wraps: bool,
+    ) -> None:
+        """A loop that is run. If a sum ``wraps``, all threads with the same symbols may also skip it."""
         kind = statement.variable.type
         assert isinstance(kind, Scalar)
         name = statement.variable.name
         entry = self._enter()
         exits: list[_Exit] = []
+        if wraps:
+            skipped = replace(entry[0], env=dict(entry[0].env), pending=entry[0].pending.copy())
+            exits.append((skipped, skipped.guards, True))
         for iteration in range(most):
             if not isinstance(trips, int):
                 self._leave(trips > iteration, exits)

@@ -26,18 +26,21 @@ from vkamp.messages import MESSAGES
 
 #: The maximum number of threads of a tile that is analysed; no device supports more.
 _THREADS = 1 << 14
+#: More tiles than any launch has in a dimension.
+ANY_NUMBER = 1 << 32
 
 
 @dataclass(frozen=True)
 class RaceVerdicts:
     """The known facts about races on each tile_static variable and each container that the kernel changes, by name. For
-    ``proved`` ones, no two threads conflict unless an index is out of bounds; ``unknown`` ones may have races.
-    ``advice``: barriers that order nothing.
+    ``proved`` ones, no two threads conflict unless an index is out of bounds, or a dimension has more than
+    ``most_tiles`` tiles; ``unknown`` ones may have races. ``advice``: barriers that order nothing.
     """
 
     proved: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
     advice: tuple[RaceFinding, ...] = ()
+    most_tiles: int = ANY_NUMBER
 
 
 def judge_races(kernel: ir.Kernel, uniformity: Uniformity) -> RaceVerdicts:
@@ -58,21 +61,25 @@ def judge_races(kernel: ir.Kernel, uniformity: Uniformity) -> RaceVerdicts:
         Interpreter(run).block(kernel.body.body)
     except RaceFound as found:
         name = found.conflict.later.root[1]
-        disjoint = name in changed and _disjoint(kernel, run, name)
+        disjoint = name in changed and _most_tiles(kernel, run, name) > 0
         raise _error(kernel, uniformity, found.conflict, disjoint) from None
     except OutOfBudget:
         return RaceVerdicts(unknown=names)
-    lost = {name for _, name in run.unknown} | {name for name in changed if not _disjoint(kernel, run, name)}
-    return RaceVerdicts(names - lost, names & lost, tuple(_advice(kernel, run)))
+    most = {name: _most_tiles(kernel, run, name) for name in changed}
+    lost = {name for _, name in run.unknown} | {name for name in changed if not most[name]}
+    least = min([most[name] for name in changed if name not in lost], default=ANY_NUMBER)
+    return RaceVerdicts(names - lost, names & lost, tuple(_advice(kernel, run)), least)
 
 
-def _disjoint(kernel: ir.Kernel, run: Run, name: str) -> bool:
-    """Whether no two tiles access the same element of a container, and no other parameter shares its memory."""
+def _most_tiles(kernel: ir.Kernel, run: Run, name: str) -> int:
+    """The number of tiles in a dimension up to which no two of them access the same element of a container; 0 if they
+    may, or if another parameter shares its memory.
+    """
     buffer, kinds = kernel.buffer(name), access(kernel)
     sharing = [b.name for b in kernel.buffers if b.storage == buffer.storage]
     if not any(kinds[other].writes for other in sharing):
-        return True
-    return sharing == [name] and buffer.dense and run.partitions[name].disjoint
+        return ANY_NUMBER
+    return run.partitions[name].most_tiles if sharing == [name] and buffer.dense else 0
 
 
 # -- the error -----------------------------------------------------------------------------------------------------
