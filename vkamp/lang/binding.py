@@ -13,7 +13,7 @@ import numpy as np
 
 from vkamp.lang.home import DeviceCopy, Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit
-from vkamp.lang.region import Layout
+from vkamp.lang.region import ByteSet, Layout
 from vkamp.lang.storage import Bindable, Descriptor, Location, Placement, Storage
 
 
@@ -60,7 +60,10 @@ class ElementBinding:
                 return descriptor  # nothing moves
             if not self._is_addressable(home, location):
                 return self._pack(home, location)
-            copy = home.acquire(location, self.layout.region, why, apart=apart)
+            if known is not None and fresh and home.lent in (None, known):
+                copy = known  # Nothing moves: only the descriptor is new.
+            else:
+                copy = home.acquire(location, self.layout.region, why, apart=apart)
             if known is None:
                 bring_home_at_exit()
             if write:
@@ -75,7 +78,6 @@ class ElementBinding:
     def written(self, location: Location) -> bool:
         """See :class:`Bindable`."""
         used = self._open.pop(location, None)
-        region = self.layout.region
         with self.lease as home:
             packed = self._packed.get(location)
             if packed is not None and not self._is_addressable(home, location):
@@ -88,11 +90,12 @@ class ElementBinding:
                 if before is not None and before.storage is home.once_lent.storage:
                     used = home.once_lent
             if copy is not None and used in (None, copy):
-                home.written_on(copy, region)
+                if not home.knows_written(copy, ByteSet.interval(*self.layout.bounds)):
+                    home.written_on(copy, self.layout.region)
             elif used is not None:
                 # Since then the home was joined with another one, or stopped lending its memory: the launch's results
                 # are copied back from the old storage.
-                home.adopt(used, region)
+                home.adopt(used, self.layout.region)
                 return False
         return True
 
@@ -103,13 +106,19 @@ class ElementBinding:
 
     def shares(self, other: Bindable) -> bool:
         """See :class:`Bindable`."""
-        return self.lease.home is other.lease.home and self.layout.region.overlaps(other.layout.region)
+        if self.lease.home is not other.lease.home:
+            return False
+        (start, stop), (other_start, other_stop) = self.layout.bounds, other.layout.bounds
+        return start < other_stop and other_start < stop and self.layout.region.overlaps(other.layout.region)
 
     def current_at(self) -> list[Location]:
         """See :class:`Bindable`."""
-        region = self.layout.region
         with self.lease as home:
-            return [place for place, copy in home.copies.items() if not copy.stale.overlaps(region)]
+            return [
+                place
+                for place, copy in home.copies.items()
+                if not copy.stale or not copy.stale.overlaps(self.layout.region)
+            ]
 
     def _is_addressable(self, home: Home, location: Location) -> bool:
         """Whether the elements are at multiples of the element size in their storage."""

@@ -333,7 +333,7 @@ class Home:
 
     def written_on(self, copy: DeviceCopy, region: ByteSet) -> None:
         """Record that a launch or a copy has written ``region`` at ``copy``."""
-        if self._knows_written(copy, region):
+        if self.knows_written(copy, region):
             return
         self.note_change()
         for other in self.copies.values():
@@ -345,7 +345,7 @@ class Home:
                 other.pending -= region
         self._define(region)
 
-    def _knows_written(self, copy: DeviceCopy, region: ByteSet) -> bool:
+    def knows_written(self, copy: DeviceCopy, region: ByteSet) -> bool:
         """Whether ``region`` is newest at ``copy`` and nowhere else."""
         if not copy.pending.covers(region) or copy.stale.overlaps(region) or self.undefined.overlaps(region):
             return False
