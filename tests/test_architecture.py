@@ -111,12 +111,22 @@ WRITES_FILES = re.compile(
 WRITING_MODULES = {"tempfile", "shutil"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Module:
     """One source file of the package."""
 
     path: Path
     tree: ast.Module
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes, in the order of ``ast.walk``. The tests share them, since a walk costs more than a test."""
+        return list(ast.walk(self.tree))
+
+    @functools.cached_property
+    def calls(self) -> list[tuple[ast.Call, str]]:
+        """All calls with the name of what they call, as far as it is a name."""
+        return [(node, called_name(node)) for node in self.nodes if isinstance(node, ast.Call)]
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -136,10 +146,15 @@ def modules() -> list[Module]:
     return [Module(path, ast.parse(path.read_bytes())) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
-def imported_names(module: Module) -> Iterator[tuple[ast.AST, str]]:
+@functools.cache
+def imported_names(module: Module) -> list[tuple[ast.AST, str]]:
     """Every module that a source file imports, also inside functions, as absolute names."""
+    return list(_imported_names(module))
+
+
+def _imported_names(module: Module) -> Iterator[tuple[ast.AST, str]]:
     package = module.parts if module.path.name == "__init__.py" else module.parts[:-1]
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node, alias.name
@@ -160,7 +175,12 @@ IMPORT_FUNCTIONS = {"importlib.import_module", "import_module", "__import__"}
 
 
 def called_name(call: ast.Call) -> str:
-    return ast.unparse(call.func)
+    """The dotted name of what is called; an expression before the dots is written as ``?``."""
+    node, parts = call.func, []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id if isinstance(node, ast.Name) else "?", *reversed(parts)])
 
 
 def room_of(dotted: str) -> str | None:
@@ -216,7 +236,9 @@ def importers_of(package: str, folder: str) -> list[str]:
     """The files of a folder that import a package; the kernels that tests and tools share do not count."""
     found = set()
     for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        source = path.read_bytes()
+        # Parsing takes most of the time, and few files name the package at all.
+        for node in ast.walk(ast.parse(source)) if package.encode() in source else ():
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if isinstance(node, ast.Call) and called_name(node) in IMPORT_FUNCTIONS and node.args:
@@ -263,15 +285,18 @@ def name_of(module: Module) -> str:
     return ".".join(module.parts)
 
 
+@functools.cache
+def module_names() -> set[str]:
+    return {name_of(module) for module in modules()}
+
+
 def vkamp_imports(module: Module, *, in_functions: bool) -> Iterator[tuple[ast.AST, str]]:
     """The modules of the package that a module imports, inside functions or outside; not for type checkers alone."""
-    names = {name_of(each) for each in modules()}
-    lazy = {
-        id(node) for function in ast.walk(module.tree) if isinstance(function, FUNCTIONS) for node in body(function)
-    }
+    names = module_names()
+    lazy = {id(node) for function in module.nodes if isinstance(function, FUNCTIONS) for node in body(function)}
     typed = {
         id(node)
-        for branch in ast.walk(module.tree)
+        for branch in module.nodes
         if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
         for node in body(branch)
     }
@@ -331,7 +356,7 @@ def test_modules_import_in_no_circle() -> None:
 
 def private_uses(module: Module) -> Iterator[tuple[ast.Attribute, str]]:
     """Accesses to `_names` of objects other than `self`."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.Attribute) or not re.fullmatch(r"_[^_].*", node.attr):
             continue
         if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
@@ -339,7 +364,7 @@ def private_uses(module: Module) -> Iterator[tuple[ast.Attribute, str]]:
 
 
 def names_defined(module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             yield node.name
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -380,18 +405,18 @@ def importers(names: set[str], allowed: set[str]) -> list[str]:
 
 def callers(pattern: re.Pattern[str], allowed: set[str]) -> list[str]:
     return [
-        f"{module.where(node)}: calls {called_name(node)}"
+        f"{module.where(node)}: calls {name}"
         for module in modules_outside(allowed)
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and pattern.fullmatch(called_name(node))
+        for node, name in module.calls
+        if pattern.fullmatch(name)
     ]
 
 
 def opened_for_writing(allowed: set[str]) -> list[str]:
     found = []
     for module in modules_outside(allowed):
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.Call) and called_name(node).split(".")[-1] == "open":
+        for node, name in module.calls:
+            if name.split(".")[-1] == "open":
                 words = [*node.args, *(keyword.value for keyword in node.keywords)]
                 modes = [word.value for word in words if isinstance(word, ast.Constant)]
                 if any(isinstance(mode, str) and re.fullmatch(r"[rwaxbt+]*[wax+][rwaxbt+]*", mode) for mode in modes):
@@ -498,8 +523,23 @@ def test_files_and_functions_are_short() -> None:
     functions = (
         (module, node)
         for module in modules()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno is not None
     )
     long_functions = [f"{m.where(n)}: {n.name}" for m, n in functions if (n.end_lineno or 0) - n.lineno + 1 > 60]
     assert (long_files, long_functions) == ([], [])
+
+
+#: Names of several classes: users know them from elsewhere.
+SHARED_CLASS_NAMES = {"Generator": "numpy's, of vkamp.rng and of vkamp.dask"}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    found: dict[str, list[str]] = {}
+    for module in modules():
+        for node in module.nodes:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module.where(node))
+    shared = {name: places for name, places in found.items() if len(places) > 1}
+    assert {name: places for name, places in shared.items() if name not in SHARED_CLASS_NAMES} == {}
+    assert SHARED_CLASS_NAMES.keys() <= shared.keys(), "a name that is no longer shared is still in the table"

@@ -105,7 +105,7 @@ class _Shown(Activity):
 
 
 @dataclass
-class _State:
+class _Terminal:
     """Of all threads together: there is one terminal."""
 
     reporter: Reporter | None = None
@@ -149,7 +149,7 @@ class _State:
         self.is_shown = False
 
 
-_state = _State()
+_state = _Terminal()
 
 
 def _forget() -> None:

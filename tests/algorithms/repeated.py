@@ -87,8 +87,8 @@ def changed_again(function, args, named, made, expected):
 def every_function(view, tested, monkeypatch):
     """Compares results of repeated calls with those of the first, and shows that they stay what they are; the names of
     the rows whose calls were repeated."""
-    run, runs = call_cache._Copy.run, []
-    monkeypatch.setattr(call_cache._Copy, "run", lambda self: runs.append(self) or run(self))
+    run, runs = call_cache._CallCopy.run, []
+    monkeypatch.setattr(call_cache._CallCopy, "run", lambda self: runs.append(self) or run(self))
     for name in alg.__all__:
         function = getattr(alg, name)
         if callable(function) and not isinstance(function, type) and name != "trim":

@@ -48,9 +48,9 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def buffer(direct: None) -> Iterator[spilling.DeviceBuffer]:
+def buffer(direct: None) -> Iterator[spilling.DeviceResults]:
     """A worker's results: 1,000 bytes on the device."""
-    made = spilling.DeviceBuffer(1000, {})
+    made = spilling.DeviceResults(1000, {})
     spilling.use(made)
     yield made
     spilling.use(None)
@@ -242,7 +242,7 @@ def _array(n: int) -> amp.array:
     return amp.array(np.full(100, n, np.float32))
 
 
-def test_the_least_recently_used_result_leaves_the_device(buffer: spilling.DeviceBuffer) -> None:
+def test_the_least_recently_used_result_leaves_the_device(buffer: spilling.DeviceResults) -> None:
     buffer["a"] = _array(1)
     buffer["b"] = [_array(2), {"more": "text"}]
     assert (buffer.device_memory, buffer.spills) == (800, 0)
@@ -260,7 +260,7 @@ def test_the_least_recently_used_result_leaves_the_device(buffer: spilling.Devic
     assert np.asarray(buffer["c"])[0] == 3
 
 
-def test_what_left_the_device_can_be_written_to_disk(buffer: spilling.DeviceBuffer) -> None:
+def test_what_left_the_device_can_be_written_to_disk(buffer: spilling.DeviceResults) -> None:
     """As Dask writes it where main memory is full, too."""
     buffer["a"] = {"values": _array(4), "name": "a"}
     buffer.spill()
@@ -270,13 +270,13 @@ def test_what_left_the_device_can_be_written_to_disk(buffer: spilling.DeviceBuff
     assert np.asarray(buffer["a"]["values"])[0] == 4 and buffer["a"]["name"] == "a"
 
 
-def test_a_result_larger_than_the_budget_goes_to_the_host(buffer: spilling.DeviceBuffer) -> None:
+def test_a_result_larger_than_the_budget_goes_to_the_host(buffer: spilling.DeviceResults) -> None:
     buffer["small"] = _array(1)
     buffer["big"] = amp.array(np.zeros(600, np.float32))
     assert "big" in buffer.host and np.asarray(buffer["big"]).shape == (600,)
 
 
-def test_a_task_without_memory_runs_again_when_the_results_have_left(buffer: spilling.DeviceBuffer) -> None:
+def test_a_task_without_memory_runs_again_when_the_results_have_left(buffer: spilling.DeviceResults) -> None:
     buffer["a"], buffer["b"] = _array(1), _array(2)
     tries = []
 
@@ -297,7 +297,7 @@ def test_a_task_without_memory_runs_again_when_the_results_have_left(buffer: spi
 
 
 def test_memory_that_is_not_there_is_found_by_spilling(
-    buffer: spilling.DeviceBuffer, monkeypatch: pytest.MonkeyPatch
+    buffer: spilling.DeviceResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The device itself refuses an allocation while a result is on it."""
     buffer["kept"] = _array(7)

@@ -20,7 +20,7 @@ import vkamp as amp
 from tests.edit.hand_edits import EDITS, Row
 from tests.edit.support import edit, exported, shader_files
 from vkamp.cli.workflow import look, merge_one, revert_one
-from vkamp.edit.store import Kept, Store
+from vkamp.edit.store import ShaderFolder, StoredShader
 from vkamp.errors import AmpError
 
 KERNELS = Path(__file__).with_name("five_kernels.py")
@@ -64,8 +64,8 @@ class Project:
         (shader,) = exported(self.folder / "shaders", lambda: self.launch(function))
         return shader
 
-    def kept(self) -> Kept:
-        (kept,) = Store(self.folder / "shaders").kept
+    def kept(self) -> StoredShader:
+        (kept,) = ShaderFolder(self.folder / "shaders").kept
         return kept
 
     def use(self) -> None:
@@ -231,11 +231,11 @@ def test_an_edit_goes_onto_another_signature(project: Project) -> None:
     with pytest.warns(amp.ShaderEditWarning, match="for other arguments"):
         plain = project.launch("average")
     exported(project.folder / "shaders", lambda: project.launch("average"))
-    new, old = Store(project.folder / "shaders").kept
+    new, old = ShaderFolder(project.folder / "shaders").kept
     assert merge_one(old, new).word == "merged"
     project.use()
     assert np.allclose(project.launch("average"), plain + 2.0)
-    merged = Store(project.folder / "shaders").kept[0]
+    merged = ShaderFolder(project.folder / "shaders").kept[0]
     with pytest.raises(AmpError, match="is edited, too"):
         merge_one(old, merged)
 
@@ -254,7 +254,7 @@ def test_exporting_never_overwrites_an_edit(project: Project) -> None:
     # Also one of which nothing is known but that it is there.
     kept.base_path.with_suffix(".json").unlink()
     with pytest.raises(AmpError, match="is edited, and exporting would overwrite it"):
-        Store(project.folder / "shaders").export(kept.record, "another")
+        ShaderFolder(project.folder / "shaders").export(kept.record, "another")
     assert shader.read_text() == text
 
 
@@ -330,12 +330,12 @@ def test_closures_merge_after_their_program_has_run(tmp_path: Path) -> None:
     (shader,) = shader_files(tmp_path / "shaders")
     shader.write_text(shader.read_text().replace("x + 1.0;", "x + 10.0;"))
     assert run() == "120.0"
-    (kept,) = Store(tmp_path / "shaders").kept
+    (kept,) = ShaderFolder(tmp_path / "shaders").kept
     assert "it captures" in look(kept).text
     program.write_text(program.read_text().replace("x * 2.0", "x * 3.0"))
     assert "VKA703" in run()
     assert run("--export") == "27.0"
-    (kept,) = Store(tmp_path / "shaders").kept
+    (kept,) = ShaderFolder(tmp_path / "shaders").kept
     assert look(kept).word == "stale"
     assert merge_one(kept).word == "merged"
     assert run() == "270.0"

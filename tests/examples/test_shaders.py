@@ -14,10 +14,10 @@ import pytest
 import vkamp as amp
 from vkamp.cli.workflow import look, merge_one
 from vkamp.dispatch import override_files
-from vkamp.edit.store import Kept, Store
+from vkamp.edit.store import ShaderFolder, StoredShader
 
 ROOT = Path(__file__).resolve().parents[2]
-SHADERS = Store(ROOT / "shaders").kept
+SHADERS = ShaderFolder(ROOT / "shaders").kept
 #: Programs whose kernels capture: what they become is known when they run.
 CAPTURING = ("averages", "sampling", "tiling_description")
 #: Files without kernels of their own.
@@ -37,10 +37,10 @@ def test_every_example_has_its_shaders() -> None:
 
 
 @pytest.mark.parametrize("kept", SHADERS, ids=lambda kept: kept.name)
-def test_shader_is_current(kept: Kept, request: pytest.FixtureRequest) -> None:
+def test_shader_is_current(kept: StoredShader, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("vkamp_accept"):
         merge_one(kept)
-        (kept,) = Store(ROOT / "shaders").select([kept.name + ".comp"])
+        (kept,) = ShaderFolder(ROOT / "shaders").select([kept.name + ".comp"])
     state = look(kept)
     assert (state.word, state.is_edited) == ("unedited", False), (
         f"{state.text}: pytest tests/examples/test_shaders.py --vkamp-accept, or vkamp shaders merge"
@@ -56,7 +56,7 @@ def test_shader_of_a_closure_is_current(
     override_files.export_launches(ROOT / "shaders" if accept else tmp_path)
     assert importlib.import_module(name).main([]) == 0
     override_files.export_launches(None)
-    for kept in () if accept else Store(tmp_path).kept:
+    for kept in () if accept else ShaderFolder(tmp_path).kept:
         (there,) = (each for each in SHADERS if each.name.rpartition("/")[2] == kept.name.rpartition("/")[2])
         assert there.text == kept.text
 

@@ -39,7 +39,7 @@ SAMPLES: dict[type[nodes.Node], str] = {
     nodes.Assert: "assert n > -9, 'small'\nout[i] = n",
     nodes.UniformAssert: "x = amp.uniform(cells[2])\nif x > 0:\n    t.barrier.wait()\nout[i] = x",
     nodes.Subgroup: "x = amp.subgroup.add(n)\ny = amp.subgroup.max(n)\nout[i] = x - y",
-    nodes.Matrix: "m = amp.matrix((8, 8), amp.int32, fill=3)\nout[i] = n",
+    nodes.MatrixOperation: "m = amp.matrix((8, 8), amp.int32, fill=3)\nout[i] = n",
     nodes.Print: "print('n', n)\nout[i] = n",
     nodes.Breakpoint: "breakpoint()\nout[i] = n",
     nodes.Const: "out[i] = 3",

@@ -25,7 +25,7 @@ NOT_CLAIMED: dict[str, str] = {
     "node Print": "only the reference accelerator prints",
     "node Remark": "the compiler's passes write it for readers of the shader, no program does",
     "node Breakpoint": "only the reference accelerator stops",
-    "node Matrix": "a kernel with matrices has subgroups of one size; tests/kernel_language/test_matrices.py has them",
+    "node MatrixOperation": "its subgroups have one size; tests/kernel_language/test_matrices.py has such kernels",
     **{f"builtin {name}": why for name, why in LEFT_OUT.items()},
 }
 

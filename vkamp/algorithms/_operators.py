@@ -142,7 +142,7 @@ class Swapped:
 NOWHERE = (1 << 31) - 1
 
 
-class Places:
+class PositionsWhere:
     """For ``lazy.At``: the position of each element that meets a condition; ``NOWHERE`` for the others."""
 
     __slots__ = ("pred",)
@@ -155,7 +155,7 @@ class Places:
         return amp.int32(i) if self.pred(values.value(i)) else NOWHERE
 
 
-class Pairs:
+class PairPositions:
     """For ``lazy.At``: the position of each element that meets a condition together with the one before it."""
 
     __slots__ = ("pred",)

@@ -21,7 +21,7 @@ from vkamp.algorithms._arguments import (
 )
 from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
 from vkamp.algorithms._operators import identity_of
-from vkamp.algorithms.reduce_axis import Lines, begin_of, line_of, lines_of
+from vkamp.algorithms.reduce_axis import AxisLines, begin_of, line_of, lines_of
 from vkamp.algorithms.scan import scan_any
 from vkamp.algorithms.transform import store
 
@@ -123,7 +123,7 @@ def _cumulative(
     result = output(out, tuple(shape), element(dtype), view, source, in_place=not include_initial, is_computed_in=True)
     values, init = source.flat(), None
     if include_initial:
-        lines = Lines(lines.outer, lines.n + 1, lines.inner, lines.shape)
+        lines = AxisLines(lines.outer, lines.n + 1, lines.inner, lines.shape)
         values = lazy.At(_Longer(lines), values, lines.outer * lines.n * lines.inner)
         init = identity_of(op, dtype)
     with in_a_row(result, view) as row:
@@ -150,7 +150,7 @@ class _Longer:
 
     __slots__ = ("inner", "n")
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: AxisLines) -> None:
         self.n, self.inner = lines.n, lines.inner
 
     @amp.func

@@ -11,7 +11,7 @@ from vkamp.algorithms.reduce_axis import begin_of, line_of, lines_of
 from vkamp.algorithms.transform import store
 
 
-class _Change:
+class _WithPrevious:
     """For ``lazy.At``: the operator applied to an element and the one before it on its line; the first element is
     unchanged.
     """
@@ -64,7 +64,7 @@ def adjacent_difference(
     source = lazy.of(a)
     lines = lines_of(source.extent, axis, True)
     view = place(accelerator_view, source, out)
-    return _computed(lazy.At(_Change(lines.n, lines.inner, op), source.flat()), source, source.extent, out, view)
+    return _computed(lazy.At(_WithPrevious(lines.n, lines.inner, op), source.flat()), source, source.extent, out, view)
 
 
 def diff(

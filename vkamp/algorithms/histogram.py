@@ -21,7 +21,7 @@ from vkamp.algorithms._arguments import computed_type, element, output, place
 from vkamp.algorithms._loops import without_loops
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.lazy import computed_as, dtype_of
-from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
+from vkamp.algorithms.reduce_axis import AxisLines, reduce_lines_into
 from vkamp.algorithms.search import lower_bound, upper_bound
 from vkamp.algorithms.segments import segmented_reduce
 from vkamp.algorithms.sort import order_of
@@ -64,7 +64,7 @@ def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> N
         store(view, lazy.constant(0, rows.extent), rows)
         domain = _choose.domain_of_runs(view, split)
         amp.parallel_for_each(view, domain, count_runs, bins_of, rows, n, split.length, bins)
-        lines = Lines(1, split.pieces, bins, (bins,))
+        lines = AxisLines(1, split.pieces, bins, (bins,))
         reduce_lines_into(view, lazy.Elements(rows), lines, counts, functional.plus)
         return
     store(view, lazy.constant(0, bins), counts)

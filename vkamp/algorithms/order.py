@@ -13,7 +13,7 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import place
 from vkamp.algorithms._convert import converted
-from vkamp.algorithms._operators import NOWHERE, Pairs
+from vkamp.algorithms._operators import NOWHERE, PairPositions
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.search import none_of
@@ -90,7 +90,7 @@ class _Begins:
 def is_partitioned(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """Whether all elements that meet a condition are before all others (C++: ``is_partitioned``)."""
     source = lazy.of(a).flat()
-    return none_of(lazy.At(Pairs(_Begins(pred)), source), _is_place, accelerator_view=accelerator_view)
+    return none_of(lazy.At(PairPositions(_Begins(pred)), source), _is_place, accelerator_view=accelerator_view)
 
 
 @amp.func

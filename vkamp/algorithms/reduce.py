@@ -19,7 +19,7 @@ from vkamp.algorithms._arguments import element, place, value
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
-from vkamp.algorithms.reduce_axis import Lines, of_run, reduce_lines_into, reduced_lines
+from vkamp.algorithms.reduce_axis import AxisLines, of_run, reduce_lines_into, reduced_lines
 from vkamp.algorithms.scalars import device_scalar
 
 #: The number of tiles in the first launch.
@@ -60,7 +60,7 @@ def _split(view: amp.accelerator_view, n: int, longest: int) -> _choose.Split:
     )
 
 
-def combine(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines | None, out: Any, op: Any) -> None:
+def combine(view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines | None, out: Any, op: Any) -> None:
     """Combines all elements of a source with one index, or those of each line, into ``out``, which has one index."""
     if lines is None:
         reduce_into(view, source, out, op)
@@ -115,7 +115,7 @@ def reduce(
     return device_scalar(out) if lines is None else out
 
 
-def shape_of(lines: Lines | None) -> amp.extent:
+def shape_of(lines: AxisLines | None) -> amp.extent:
     """The extent of a result."""
     return amp.extent(1 if lines is None else lines.shape)
 

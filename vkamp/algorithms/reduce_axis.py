@@ -19,7 +19,7 @@ from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_til
 _FEW_LINES = 256
 
 
-class Lines(NamedTuple):
+class AxisLines(NamedTuple):
     """The lines of an input along an axis: element ``k`` of line ``(o, i)`` is at ``(o * n + k) * inner + i``."""
 
     outer: int
@@ -28,20 +28,20 @@ class Lines(NamedTuple):
     shape: tuple[int, ...]
 
 
-def lines_of(extent: amp.extent, axis: int, keepdims: bool) -> Lines:
+def lines_of(extent: amp.extent, axis: int, keepdims: bool) -> AxisLines:
     """The lines along an axis. ``shape``: that of the result, in which the axis has size 1 or is left out."""
     shape = tuple(extent)
     axis = axis_of(extent, axis)
     rest = (1,) if keepdims else ()
     result = (*shape[:axis], *rest, *shape[axis + 1 :]) or (1,)
-    return Lines(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]), result)
+    return AxisLines(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]), result)
 
 
-def reduced_lines(extent: amp.extent, axis: int | None, keepdims: bool) -> Lines | None:
+def reduced_lines(extent: amp.extent, axis: int | None, keepdims: bool) -> AxisLines | None:
     """The lines of a reduction; None for one of all elements to a single number."""
     if axis is not None:
         return lines_of(extent, axis, keepdims)
-    return Lines(1, extent.size(), 1, (1,) * extent.rank) if keepdims else None
+    return AxisLines(1, extent.size(), 1, (1,) * extent.rank) if keepdims else None
 
 
 @amp.func
@@ -135,13 +135,13 @@ def reduce_lines(t_idx, source, out, n, inner, pieces, length, op):
         out[at] = total
 
 
-def split_of_lines(lines: Lines, longest: int) -> _choose.Split:
+def split_of_lines(lines: AxisLines, longest: int) -> _choose.Split:
     """The pieces of each line: one, unless there are few lines, or pieces would have more than ``longest`` elements."""
     return _choose.parts(lines.n, -(-_FEW_LINES // (lines.outer * lines.inner)), longest)
 
 
 def combine_lines(
-    view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, split: _choose.Split, op: Any
+    view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines, out: Any, split: _choose.Split, op: Any
 ) -> None:
     """Combines each piece of each line in one launch. ``out`` has the pieces of a line side by side."""
     in_runs = _choose.form_of(view) == "runs"
@@ -160,7 +160,7 @@ def combine_lines(
         amp.parallel_for_each(view, domain, reduce_lines, source, out, lines.n, lines.inner, *split, op)
 
 
-def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any) -> None:
+def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines, out: Any, op: Any) -> None:
     """Combines each line of a source with one index into one element of ``out``."""
     outer, n, inner, _ = lines
     if _choose.form_of(view) == "tiles" and fills_tiles(n, inner):
@@ -171,7 +171,7 @@ def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Line
         combine_lines_in_tiles(view, source, outer, n, inner, pieces, target, op)
         if pieces > 1:
             # The results of a line's pieces have the stride of its elements.
-            reduce_lines_into(view, lazy.Elements(target).flat(), Lines(outer, pieces, inner, lines.shape), out, op)
+            reduce_lines_into(view, lazy.Elements(target).flat(), AxisLines(outer, pieces, inner, lines.shape), out, op)
         return
     split = split_of_lines(lines, longest_run(view, source, op))
     target = out
@@ -179,5 +179,5 @@ def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Line
         target = amp.array(amp.extent(outer * inner * split.pieces), out.dtype, accelerator_view=view)
     combine_lines(view, source, lines, target, split, op)
     if split.pieces > 1:
-        rest = Lines(outer * inner, split.pieces, 1, lines.shape)
+        rest = AxisLines(outer * inner, split.pieces, 1, lines.shape)
         reduce_lines_into(view, lazy.Elements(target), rest, out, op)

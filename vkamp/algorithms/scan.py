@@ -23,7 +23,7 @@ from vkamp.algorithms._operators import closed, identity_of
 from vkamp.algorithms._outputs import output_of
 from vkamp.algorithms.determinism import is_needed
 from vkamp.algorithms.reduce import combine_pieces
-from vkamp.algorithms.reduce_axis import Lines, lines_of
+from vkamp.algorithms.reduce_axis import AxisLines, lines_of
 from vkamp.algorithms.scan_axis import scan_lines_into
 from vkamp.algorithms.scan_chained import can_chain, chained_scan_into
 from vkamp.algorithms.transform import store
@@ -256,7 +256,7 @@ def scan(
 def scan_any(
     view: amp.accelerator_view,
     source: lazy.Lazy,
-    lines: Lines,
+    lines: AxisLines,
     out: Any,
     op: Any,
     *,

@@ -15,7 +15,7 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import value
 from vkamp.algorithms._loops import longest_run
-from vkamp.algorithms.reduce_axis import Lines, begin_of, combine_lines, split_of_lines
+from vkamp.algorithms.reduce_axis import AxisLines, begin_of, combine_lines, split_of_lines
 from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles
 from vkamp.algorithms.scan_axis_tiles import pieces_of, scan_lines_in_tiles
 from vkamp.algorithms.transform import store
@@ -77,7 +77,7 @@ class Shifted:
         return values.value(max(p - 1, 0))
 
 
-def _scan_many_totals(view: amp.accelerator_view, totals: Any, lines: Lines, op: Any, init: Any) -> None:
+def _scan_many_totals(view: amp.accelerator_view, totals: Any, lines: AxisLines, op: Any, init: Any) -> None:
     """As ``scan_line_totals``, for more totals in a line than a loop may have: these are scanned as lines again."""
     upto = amp.array(totals.extent, totals.dtype, accelerator_view=view)
     scan_lines_into(view, lazy.Elements(totals), lines, upto, op, inclusive=True, init=init)
@@ -89,7 +89,7 @@ class _Reversed:
 
     __slots__ = ("inner", "n")
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: AxisLines) -> None:
         self.n, self.inner = lines.n, lines.inner
 
     @amp.func
@@ -99,7 +99,7 @@ class _Reversed:
 
 
 def _scan_in_tiles(
-    view: amp.accelerator_view, source: lazy.Lazy, lines: Lines, out: Any, op: Any, *,
+    view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines, out: Any, op: Any, *,
     inclusive: bool, init: Any, has_init: bool, reverse: bool,
 ) -> None:  # fmt: skip
     """Scans each piece of each line by a tile, after a scan of the pieces' totals if a line has several."""
@@ -110,7 +110,7 @@ def _scan_in_tiles(
         ordered = lazy.At(_Reversed(lines), source) if reverse else source
         combine_lines_in_tiles(view, ordered, outer, n, inner, pieces, before, op)
         scan_lines_into(
-            view, lazy.Elements(before).flat(), Lines(outer, pieces, inner, lines.shape), before, op, inclusive=True
+            view, lazy.Elements(before).flat(), AxisLines(outer, pieces, inner, lines.shape), before, op, inclusive=True
         )
     scan_lines_in_tiles(
         view, source, outer, n, inner, pieces, before, out, init, op,
@@ -121,7 +121,7 @@ def _scan_in_tiles(
 def scan_lines_into(
     view: amp.accelerator_view,
     source: lazy.Lazy,
-    lines: Lines,
+    lines: AxisLines,
     out: Any,
     op: Any,
     *,
@@ -145,7 +145,7 @@ def scan_lines_into(
         ordered = lazy.At(_Reversed(lines), source) if reverse else source
         combine_lines(view, ordered, lines, before, split, op)
         if split.pieces > longest:
-            _scan_many_totals(view, before, Lines(count, split.pieces, 1, lines.shape), op, init)
+            _scan_many_totals(view, before, AxisLines(count, split.pieces, 1, lines.shape), op, init)
         else:
             domain = _choose.domain_of_runs(view, _choose.Split(count, 1))
             amp.parallel_for_each(

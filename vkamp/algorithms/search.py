@@ -16,7 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, search_tiles
 from vkamp.algorithms._arguments import computed_type, output, place, value
-from vkamp.algorithms._operators import NOWHERE, Flag, Is, Pairs, Places, Swapped, like, sorts_before
+from vkamp.algorithms._operators import NOWHERE, Flag, Is, PairPositions, PositionsWhere, Swapped, like, sorts_before
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
 from vkamp.algorithms.reduce_axis import reduced_lines
 from vkamp.algorithms.scalars import device_scalar
@@ -44,7 +44,7 @@ def find(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None =
 def find_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """The first position that meets a condition, -1 if there is none (C++: ``find_if``)."""
     source = lazy.of(a).flat()
-    return first_place(place(accelerator_view, source), lazy.At(Places(pred), source))
+    return first_place(place(accelerator_view, source), lazy.At(PositionsWhere(pred), source))
 
 
 def find_if_not(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
@@ -57,7 +57,7 @@ def adjacent_find(
 ) -> device_scalar:
     """The first position whose element is equal to the next one, -1 if there is none (C++: ``adjacent_find``)."""
     source = lazy.of(a).flat()
-    return first_place(place(accelerator_view, source), lazy.At(Pairs(eq), source), move=-1)
+    return first_place(place(accelerator_view, source), lazy.At(PairPositions(eq), source), move=-1)
 
 
 def is_sorted_until(
@@ -65,13 +65,15 @@ def is_sorted_until(
 ) -> device_scalar:
     """How many elements from the first on are sorted (C++: ``is_sorted_until``)."""
     source = lazy.of(a).flat()
-    return first_place(place(accelerator_view, source), lazy.At(Pairs(Swapped(less)), source), none=source.extent[0])
+    return first_place(
+        place(accelerator_view, source), lazy.At(PairPositions(Swapped(less)), source), none=source.extent[0]
+    )
 
 
 def is_sorted(a: Any, less: Any = functional.less, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """Whether no element is less than the one before it, as a device_scalar (C++: ``is_sorted``)."""
     source = lazy.of(a).flat()
-    return none_of(lazy.At(Pairs(Swapped(less)), source), _is_place, accelerator_view=accelerator_view)
+    return none_of(lazy.At(PairPositions(Swapped(less)), source), _is_place, accelerator_view=accelerator_view)
 
 
 @amp.func

@@ -20,7 +20,7 @@ from vkamp.algorithms._arguments import element, output, place, value
 from vkamp.algorithms._operators import Flag, closed, identity_of
 from vkamp.algorithms.by_key_forms import continues, scan_runs_into
 from vkamp.algorithms.lazy import dtype_of, pair_of
-from vkamp.algorithms.reduce_axis import Lines, reduce_lines_into
+from vkamp.algorithms.reduce_axis import AxisLines, reduce_lines_into
 from vkamp.algorithms.scan import scan_any, scan_into
 from vkamp.algorithms.scan_axis_tiles import Restarting
 from vkamp.algorithms.select import selected
@@ -146,7 +146,7 @@ def segmented_scan(
         init = identity_of(op, dtype)
     result = output(out, source.extent, dtype, view, source, in_place=True)
     if parts.width is not None:
-        lines = Lines(n // parts.width, parts.width, 1, (n,))
+        lines = AxisLines(n // parts.width, parts.width, 1, (n,))
         scan_any(view, source, lines, result, op, inclusive=inclusive, init=init)
         return result
     assert parts.heads is not None
@@ -209,7 +209,7 @@ def segmented_reduce(
     parts = segments_of(view, segments, n)
     if parts.width is not None:
         result = output(out, n // parts.width, dtype, view, source)
-        lines = Lines(n // parts.width, parts.width, 1, (n // parts.width,))
+        lines = AxisLines(n // parts.width, parts.width, 1, (n // parts.width,))
         reduce_lines_into(view, source, lines, result, op)
         if init is not None:
             store(view, lazy.map(After(value(init, dtype), op), result), result)

@@ -16,7 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import place
-from vkamp.algorithms._operators import NOWHERE, Flag, Places, like
+from vkamp.algorithms._operators import NOWHERE, Flag, PositionsWhere, like
 from vkamp.algorithms.reduce import reduce_into
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
@@ -71,7 +71,7 @@ def _found(a: Any, b: Any, eq: Any, accelerator_view: Any, *, last: bool = False
         return _number(view, -1)
     flags = _flags(view, source, pattern, eq, _match, places)
     if not last:
-        return first_place(view, lazy.At(Places(functional.truth), flags))
+        return first_place(view, lazy.At(PositionsWhere(functional.truth), flags))
     found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
     reduce_into(view, lazy.At(_Behind(), flags), found, functional.max)
     return device_scalar(found)
@@ -114,7 +114,7 @@ def find_first_of(
     source, pattern = lazy.of(a).flat(), lazy.of(b).flat()
     view = place(accelerator_view, source, pattern)
     flags = _flags(view, source, pattern, eq, _match_any, source.extent[0])
-    return first_place(view, lazy.At(Places(functional.truth), flags))
+    return first_place(view, lazy.At(PositionsWhere(functional.truth), flags))
 
 
 class _Agrees:

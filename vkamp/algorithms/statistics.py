@@ -19,20 +19,20 @@ from vkamp.algorithms._arguments import computed_type, dtype_of, place
 from vkamp.algorithms._convert import converted
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce import combine, shape_of
-from vkamp.algorithms.reduce_axis import Lines, line_of, reduced_lines
+from vkamp.algorithms.reduce_axis import AxisLines, line_of, reduced_lines
 from vkamp.algorithms.scalars import device_scalar
 
 
 def _along(
     a: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None
-) -> tuple[lazy.Lazy, Lines, Lines | None, amp.accelerator_view]:
+) -> tuple[lazy.Lazy, AxisLines, AxisLines | None, amp.accelerator_view]:
     """The elements in a row, as floats; their lines, all in one or along the axis; ``axis`` as ``combine`` takes it."""
     source = lazy.of(a)
     given = reduced_lines(source.extent, axis, keepdims)
     view = place(accelerator_view, source)
     row = converted(source, _floating(source)).flat()
     n = row.extent[0]
-    return row, given or Lines(1, n, 1, (1,)), given, view
+    return row, given or AxisLines(1, n, 1, (1,)), given, view
 
 
 def _floating(source: lazy.Lazy) -> np.dtype[Any]:
@@ -48,7 +48,7 @@ def _apply(idx, values, f):
 
 
 def _combined(
-    view: amp.accelerator_view, source: lazy.Lazy, lines: Lines | None, op: Any, f: Callable[[Any], Any] | None
+    view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines | None, op: Any, f: Callable[[Any], Any] | None
 ) -> Any:
     """``f`` of the elements' combination, for each line, as an array of the result's extent."""
     out = amp.array(shape_of(lines), computed_type(source), accelerator_view=view)
@@ -59,7 +59,7 @@ def _combined(
     return out
 
 
-def _result(out: Any, lines: Lines | None) -> Any:
+def _result(out: Any, lines: AxisLines | None) -> Any:
     return device_scalar(out) if lines is None else out
 
 
@@ -101,7 +101,7 @@ class _Deviation:
 
     __slots__ = ("inner", "means", "n", "square")
 
-    def __init__(self, lines: Lines, means: Any) -> None:
+    def __init__(self, lines: AxisLines, means: Any) -> None:
         self.n, self.inner, self.means = lines.n, lines.inner, means
         self.square = _square_of_parts if means.dtype.kind == "c" else _square
 
@@ -164,7 +164,7 @@ class _Exponential:
 
     __slots__ = ("inner", "largest", "n")
 
-    def __init__(self, lines: Lines, largest: Any) -> None:
+    def __init__(self, lines: AxisLines, largest: Any) -> None:
         self.n, self.inner, self.largest = lines.n, lines.inner, largest
 
     @amp.func

@@ -14,11 +14,11 @@ from vkamp.algorithms._arguments import dtype_of, is_float_of_memory, place
 from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
 from vkamp.algorithms._operators import Is, like
 from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of
-from vkamp.algorithms.reduce_axis import Lines, reduced_lines
+from vkamp.algorithms.reduce_axis import AxisLines, reduced_lines
 from vkamp.algorithms.scalars import device_scalar
 
 
-def _add(source: lazy.Lazy, lines: Lines | None, dtype: np.dtype[Any], view: amp.accelerator_view) -> Any:
+def _add(source: lazy.Lazy, lines: AxisLines | None, dtype: np.dtype[Any], view: amp.accelerator_view) -> Any:
     """The sum of a source in a type; integers of 64 bits in two words where the device lacks them."""
     out = amp.array(shape_of(lines), dtype, accelerator_view=view)
     row = out.reshape(-1)

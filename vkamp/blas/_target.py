@@ -12,7 +12,7 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 
 
-class Target:
+class ProductTarget:
     """A batch of matrices that become ``alpha`` times the stored values; they are not read."""
 
     __slots__ = ("columns", "values")
@@ -37,7 +37,7 @@ class Target:
             self.store(alpha, beta, batch, row, 4 * quad + 3, w)
 
 
-class Adding(Target):
+class Adding(ProductTarget):
     """A batch of matrices ``c`` that become ``alpha * x + beta * c``."""
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class Adding(Target):
         self.values[batch, row, column] = alpha * x + beta * self.values[batch, row, column]
 
 
-class _InQuads(Target):
+class _StoredInQuads(ProductTarget):
     """A batch of matrices without gaps, to which four elements are stored at a time."""
 
     __slots__ = ("quads",)
@@ -64,7 +64,7 @@ class _InQuads(Target):
         self.quads[batch, row, quad] = alpha * vector(x, y, z, w)
 
 
-class _AddingInQuads(_InQuads):
+class _AddingInQuads(_StoredInQuads):
     """A batch of matrices without gaps, of which four elements are read and stored at a time."""
 
     __slots__ = ()
@@ -76,12 +76,12 @@ class _AddingInQuads(_InQuads):
         self.quads[batch, row, quad] = alpha * vector(x, y, z, w) + beta * self.quads[batch, row, quad]
 
 
-def target(c: Any, adds: bool) -> Target:
+def target(c: Any, adds: bool) -> ProductTarget:
     """A container of rank 3 as a target; ``adds``: its elements are also read."""
     quads = _quads(c)
     if quads is None:
-        return Adding(c) if adds else Target(c)
-    return _AddingInQuads(c, quads) if adds else _InQuads(c, quads)
+        return Adding(c) if adds else ProductTarget(c)
+    return _AddingInQuads(c, quads) if adds else _StoredInQuads(c, quads)
 
 
 def _quads(c: Any) -> Any:

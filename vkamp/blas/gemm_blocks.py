@@ -29,7 +29,7 @@ from vkamp.blas._tuned import cases, key
 from vkamp.tuning import autotune
 
 
-class Block(NamedTuple):
+class Blocking(NamedTuple):
     """How a product is divided: ``rows`` by ``columns`` elements of a tile, ``depth`` steps of the sum at a time,
     ``high`` by ``wide`` elements of a thread, ``lanes`` of a subgroup along the rows, ``slices`` along the sum.
     """
@@ -270,7 +270,7 @@ def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, Any]:
     batch, rows, columns = map(int, c.extent)
     is_double = c.dtype.itemsize == 8
     for block, least in _DOUBLE if is_double else _DEFAULTS:
-        made = Block(*block)
+        made = Blocking(*block)
         count = batch * -(-rows // made.rows) * -(-columns // made.columns)
         is_full = made.rows < 2 * rows and made.columns < 2 * columns
         if count >= least * units and is_full and is_possible(made, limits):
@@ -278,13 +278,13 @@ def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, Any]:
     return {"block": _DOUBLE[-1][0] if is_double else BLOCKS[-1]}
 
 
-def is_possible(block: Block, limits: Any) -> bool:
+def is_possible(block: Blocking, limits: Any) -> bool:
     """Whether a device has the threads and the memory for a tile, of four bytes an element."""
     return bool(block.threads <= limits.tile_threads and block.nbytes <= limits.shared_bytes)
 
 
 @autotune(
-    {"block": BLOCKS}, key=key, where=lambda p, limits: is_possible(Block(*p.block), limits), default=_default,
+    {"block": BLOCKS}, key=key, where=lambda p, limits: is_possible(Blocking(*p.block), limits), default=_default,
     cases=cases,
 )  # fmt: skip
 def product(
@@ -294,7 +294,7 @@ def product(
 
     ``a`` and ``b`` have one index, as :class:`Packed`. ``steps``: the quads of a row and of a matrix, of A and of B.
     """
-    made = Block(*block)
+    made = Blocking(*block)
     out = target(c, adds)
     batch, rows = int(c.extent[0]), int(c.extent[1])
     depth_a, step_a, quads, step_b = steps

@@ -23,7 +23,7 @@ class RowAccess(NamedTuple):
     span: Span
 
 
-class _Rows(NamedTuple):
+class _RowIndex(NamedTuple):
     """An index: ``threads`` times the thread's row, plus a number from ``low`` to ``high``."""
 
     threads: int
@@ -36,7 +36,7 @@ def outside_of_blocks(kernel: ir.Kernel, rows: Mapping[str, int]) -> Iterator[Ro
     after it as the number says. The other containers are not cut, and the row of a thread in its block means nothing
     there."""
     for function in (*kernel.functions, kernel.body):
-        known = _Known(function)
+        known = _KnownValues(function)
         for statement in walk_statements(function.body):
             written = {id(each) for each in _written(statement)}
             nodes = own_nodes(statement)
@@ -60,7 +60,7 @@ def writes_everything(kernel: ir.Kernel) -> frozenset[str]:
     no element before that."""
     found: set[str] = set()
     read = {each.buffer for function in kernel.functions for s in walk_statements(function.body) for each in _read(s)}
-    known = _Known(kernel.body)
+    known = _KnownValues(kernel.body)
     for statement in kernel.body.body if kernel.tile is None else ():
         read |= {each.buffer for inner in walk_statements((statement,)) for each in _read(inner)} - found
         if any(isinstance(each, ir.Return) for each in walk_statements((statement,))):
@@ -89,7 +89,7 @@ def _read(statement: ir.Stmt) -> list[ir.BufferElement]:
     return [each for each in own_nodes(statement) if isinstance(each, ir.BufferElement) and id(each) not in written]
 
 
-class _Known:
+class _KnownValues:
     """What is known of a function's variables: the values of those that are assigned once."""
 
     def __init__(self, function: ir.Function) -> None:
@@ -126,15 +126,15 @@ class _Known:
             value = known
         return value
 
-    def rows(self, value: ir.Expr, depth: int = 0) -> _Rows | None:
+    def rows(self, value: ir.Expr, depth: int = 0) -> _RowIndex | None:
         """An index as the thread's row and a range; None if it is something else."""
         value = self._resolved(value)
         if depth > 50:
             return None
         if isinstance(value, ir.Const) and not isinstance(value.value, float):
-            return _Rows(0, int(value.value), int(value.value))
+            return _RowIndex(0, int(value.value), int(value.value))
         if isinstance(value, ir.ThreadIndex):
-            return _Rows(1, 0, 0) if value.kind == "global" and value.dim == 0 else None
+            return _RowIndex(1, 0, 0) if value.kind == "global" and value.dim == 0 else None
         if isinstance(value, ir.Cast):
             return self.rows(value.operand, depth + 1)
         if isinstance(value, ir.Load) and isinstance(value.place, ir.Local):
@@ -145,11 +145,11 @@ class _Known:
             if left is None or right is None:
                 return None
             if value.op == "add":
-                return _Rows(left.threads + right.threads, left.low + right.low, left.high + right.high)
-            return _Rows(left.threads - right.threads, left.low - right.high, left.high - right.low)
+                return _RowIndex(left.threads + right.threads, left.low + right.low, left.high + right.high)
+            return _RowIndex(left.threads - right.threads, left.low - right.high, left.high - right.low)
         return None
 
-    def _range(self, bounds: tuple[ir.Expr, ir.Expr, ir.Expr], depth: int) -> _Rows | None:
+    def _range(self, bounds: tuple[ir.Expr, ir.Expr, ir.Expr], depth: int) -> _RowIndex | None:
         """The variable of a loop over constants."""
         start, stop, step = (self.rows(each, depth + 1) for each in bounds)
         if start is None or stop is None or step is None or step.low != step.high:
@@ -157,5 +157,5 @@ class _Known:
         if start.threads or stop.threads or step.threads:
             return None
         if step.low > 0:
-            return _Rows(0, start.low, max(start.low, stop.high - 1))
-        return _Rows(0, min(start.high, stop.low + 1), start.high)
+            return _RowIndex(0, start.low, max(start.low, stop.high - 1))
+        return _RowIndex(0, min(start.high, stop.low + 1), start.high)

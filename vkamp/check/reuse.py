@@ -19,23 +19,23 @@ from vkamp.ir.types import Array
 
 
 @dataclass
-class _State:
+class _Accessed:
     """The arrays that were accessed since the last barrier, with the place; and whether control continues from here."""
 
     touched: dict[str, Span] = field(default_factory=dict)
     live: bool = True
 
-    def copy(self) -> _State:
-        return _State(dict(self.touched), self.live)
+    def copy(self) -> _Accessed:
+        return _Accessed(dict(self.touched), self.live)
 
 
-def _join(*states: _State, dead: bool = False) -> _State:
+def _join(*states: _Accessed, dead: bool = False) -> _Accessed:
     """The state where paths join. If it is ``dead``, the accesses count too, since the threads that left made them."""
     live = [s for s in states if s.live]
     touched: dict[str, Span] = {}
     for state in reversed(states if dead or not live else live):
         touched |= state.touched
-    return _State(touched, bool(live))
+    return _Accessed(touched, bool(live))
 
 
 @dataclass
@@ -44,9 +44,9 @@ class _Frame:
 
     call: Span | None = None
     arrays: Mapping[str, str] = field(default_factory=dict)
-    exits: list[_State] = field(default_factory=list)
-    breaks: list[list[_State]] = field(default_factory=list)
-    continues: list[list[_State]] = field(default_factory=list)
+    exits: list[_Accessed] = field(default_factory=list)
+    breaks: list[list[_Accessed]] = field(default_factory=list)
+    continues: list[list[_Accessed]] = field(default_factory=list)
 
     def name(self, variable: ir.Variable) -> str | None:
         """The tile_static array that a variable is."""
@@ -56,24 +56,24 @@ class _Frame:
 def check_reuse(kernel: ir.Kernel, uniformity: Uniformity) -> None:
     """Refuse memory that is used for another array with no barrier in between (VKA632)."""
     if kernel.apart and math.prod(kernel.tile or ()) > 1:
-        _Analysis(kernel, uniformity).block(kernel.body.body, _State(), _Frame())
+        _ReuseAnalysis(kernel, uniformity).block(kernel.body.body, _Accessed(), _Frame())
 
 
-class _Analysis:
+class _ReuseAnalysis:
     def __init__(self, kernel: ir.Kernel, uniformity: Uniformity) -> None:
         self.kernel = kernel
         self.uniformity = uniformity
         self.functions = {f.name: f for f in kernel.functions}
-        self.known: dict[object, _State] = {}
+        self.known: dict[object, _Accessed] = {}
 
-    def block(self, block: ir.Block, state: _State, frame: _Frame) -> _State:
+    def block(self, block: ir.Block, state: _Accessed, frame: _Frame) -> _Accessed:
         for statement in block:
             if not state.live:
                 break
             state = self.statement(statement, state, frame)
         return state
 
-    def statement(self, statement: ir.Stmt, state: _State, frame: _Frame) -> _State:
+    def statement(self, statement: ir.Stmt, state: _Accessed, frame: _Frame) -> _Accessed:
         """The state after a statement; changes the given state."""
         for name, span in _accesses(statement, frame):
             self.access(name, span, state, frame)
@@ -92,7 +92,7 @@ class _Analysis:
             state.live = False
         return state
 
-    def access(self, name: str, span: Span, state: _State, frame: _Frame) -> None:
+    def access(self, name: str, span: Span, state: _Accessed, frame: _Frame) -> None:
         for other, before in state.touched.items():
             if frozenset((name, other)) in self.kernel.apart:
                 mine, previous = self.declared(name), self.declared(other)
@@ -112,15 +112,15 @@ class _Analysis:
         written = linecache.getline(span.file, span.line).encode()[span.column :].decode(errors="replace")
         return f"`{written.partition('=')[0].strip() or name}` of line {span.line}"
 
-    def branch(self, statement: ir.If, state: _State, frame: _Frame) -> _State:
+    def branch(self, statement: ir.If, state: _Accessed, frame: _Frame) -> _Accessed:
         then = self.block(statement.then, state.copy(), frame)
         if self.uniformity.divergence(statement) is None:
             return _join(then, self.block(statement.orelse, state, frame))
         # Other threads take the other side at the same time.
-        beside = _State({**state.touched, **then.touched})
+        beside = _Accessed({**state.touched, **then.touched})
         return _join(then, self.block(statement.orelse, beside, frame), dead=True)
 
-    def loop(self, statement: ir.For | ir.While, state: _State, frame: _Frame) -> _State:
+    def loop(self, statement: ir.For | ir.While, state: _Accessed, frame: _Frame) -> _Accessed:
         divergent = self.uniformity.divergence(statement) is not None
         while True:
             frame.breaks.append([])
@@ -130,9 +130,9 @@ class _Analysis:
             following = _join(state, end, *continues)
             if following.touched.keys() <= state.touched.keys():
                 return _join(state, *breaks, dead=divergent)
-            state = _State(following.touched)
+            state = _Accessed(following.touched)
 
-    def call(self, statement: ir.Call, state: _State, frame: _Frame) -> _State:
+    def call(self, statement: ir.Call, state: _Accessed, frame: _Frame) -> _Accessed:
         function = self.functions[statement.function]
         arrays: dict[str, str] = {}
         for parameter, argument in zip(function.params, statement.args, strict=True):

@@ -92,7 +92,7 @@ class _Analysis:
         self.written = written_arrays(kernel)
         self.barriers = first_places(kernel, lambda s: isinstance(s, ir.Barrier) and s.fence.waits)
         self.uniform_asserts = first_places(kernel, lambda s: isinstance(s, ir.UniformAssert))
-        self.meetings = first_places(kernel, lambda s: isinstance(s, (ir.Subgroup, ir.Matrix)))
+        self.meetings = first_places(kernel, lambda s: isinstance(s, (ir.Subgroup, ir.MatrixOperation)))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
         self.variables: dict[tuple[str, str], Reason] = {}
@@ -490,7 +490,7 @@ class _Analysis:
         self._set(statement.result, dict.fromkeys(parts_of(statement.result.type), value), statement.span, state, frame)
         return state
 
-    def _matrix(self, statement: ir.Matrix, state: FlowState, frame: FunctionFlow) -> FlowState:
+    def _matrix(self, statement: ir.MatrixOperation, state: FlowState, frame: FunctionFlow) -> FlowState:
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "subgroup":
             fields = {"name": function_of(statement), "what": "it is"}
@@ -504,7 +504,7 @@ class _Analysis:
     def _subgroup_at(self, span: Span) -> str:
         """The name of the function of subgroups or matrices that a device function calls at a place."""
         statements = [s for f in self.kernel.functions for s in ir.walk_statements(f.body) if s.span is span]
-        found = next(s for s in statements if isinstance(s, (ir.Subgroup, ir.Matrix)))
+        found = next(s for s in statements if isinstance(s, (ir.Subgroup, ir.MatrixOperation)))
         return f"subgroup.{found.name}" if isinstance(found, ir.Subgroup) else function_of(found)
 
     def _uneven(

@@ -15,7 +15,7 @@ from vkamp.cli.kernels import find_function, find_kernel, forget_changed, projec
 from vkamp.cli.signatures import constants_of, name_missing_types, parse_arguments, parse_sizes, signature_of
 from vkamp.cli.workflow import State, check_one, export_kernel, look, merge_one, revert_one
 from vkamp.edit.folder import find_folder
-from vkamp.edit.store import ShaderForm, Store
+from vkamp.edit.store import ShaderFolder, ShaderForm
 from vkamp.errors import AmpError
 
 _STYLES = {
@@ -49,7 +49,7 @@ def shaders() -> None:
     """
 
 
-def _store(folder: Path | None, *, new: bool = False) -> Store:
+def _store(folder: Path | None, *, new: bool = False) -> ShaderFolder:
     """The folder that a command works on; AmpError if there is none."""
     found = folder or find_folder(Path.cwd())
     if found is None and new:
@@ -59,7 +59,7 @@ def _store(folder: Path | None, *, new: bool = False) -> Store:
             f"there is no folder of shaders at {folder or Path.cwd()}: `vkamp shaders export` or "
             "`vkamp run --export PROGRAM.py` makes it"
         )
-    return Store(found)
+    return ShaderFolder(found)
 
 
 def _word(word: str) -> Text:
@@ -281,7 +281,7 @@ def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path
         while (later := _a_moment_later(store)) != before:
             changed |= {path for path in later if later[path] != before.get(path)}
             before = later
-        store = Store(store.folder)
+        store = ShaderFolder(store.folder)
         forget_changed()
         for kept in store.select(names):
             if {str(kept.path), str(kept.base_path)} & changed:
@@ -290,7 +290,7 @@ def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path
     return 0
 
 
-def _a_moment_later(store: Store) -> dict[str, tuple[int, int, int]]:
+def _a_moment_later(store: ShaderFolder) -> dict[str, tuple[int, int, int]]:
     time.sleep(0.05)
     return store.snapshot()
 

@@ -23,7 +23,7 @@ from vkamp.cli.kernels import find_value, project_root
 from vkamp.cli.signatures import Argument, constants_of, parse_arguments
 from vkamp.errors import AmpError
 from vkamp.run.accelerators import info_of
-from vkamp.tuning.report import Report, Search, entry_of
+from vkamp.tuning.report import Search, TuningReport, entry_of
 from vkamp.tuning.store import entries
 
 #: Sides of the products that are tuned without a FUNCTION.
@@ -62,13 +62,13 @@ def tune(
         for search in found.searches:
             _print(search)
     if plot is not None:
-        Report(searches).plot(plot)
+        TuningReport(searches).plot(plot)
         say(f"wrote {plot}")
     if export is not None:
         say(f"{_export(export, searches, view)} entries in {export}")
 
 
-_Tuning = Callable[[float, Any], Report]
+_Tuning = Callable[[float, Any], TuningReport]
 
 
 def _products(view: amp.accelerator_view) -> Iterator[_Tuning]:

@@ -14,7 +14,7 @@ from vkamp.dispatch import override_files
 from vkamp.edit.compare import code_of, conflict_line
 from vkamp.edit.loading import is_stale, load
 from vkamp.edit.merging import Merged, merge
-from vkamp.edit.store import Kept, Record, ShaderForm, Store
+from vkamp.edit.store import Record, ShaderFolder, ShaderForm, StoredShader
 from vkamp.errors import AmpError, ShaderEditError
 from vkamp.lang.kernel import KernelFunction
 from vkamp.pipeline import compiler, request_of
@@ -32,7 +32,7 @@ class State:
     new place).
     """
 
-    kept: Kept
+    kept: StoredShader
     word: str
     is_edited: bool
     text: str = ""
@@ -69,7 +69,7 @@ def _target(form: ShaderForm) -> Target:
     return Target(form.push_words, form.folded, form.group, lowering=lowering, lanes=form.lanes)  # type: ignore[arg-type]
 
 
-def look(kept: Kept) -> State:
+def look(kept: StoredShader) -> State:
     """The state of a stored shader, with the shader that its kernel has now; imports the kernel's module, and needs no
     device."""
     edited = kept.is_touched
@@ -85,7 +85,7 @@ def look(kept: Kept) -> State:
         return State(kept, "unknown", edited, str(error).splitlines()[0])
 
 
-def _compared(kept: Kept, edited: bool) -> State:
+def _compared(kept: StoredShader, edited: bool) -> State:
     root, record = kept.store.folder.parent, kept.record
     noted = kept.store.noted(kept.name)
     # A kernel's captures are known only while its program runs.
@@ -107,11 +107,11 @@ def _compared(kept: Kept, edited: bool) -> State:
     return State(kept, "edited" if kept.is_edited else "unedited", edited, "", shader, record)
 
 
-def _noted_shader(kept: Kept, glsl: str) -> Shader:
+def _noted_shader(kept: StoredShader, glsl: str) -> Shader:
     return Shader(glsl, kept.record.kernel, (), (), None, (1, 1, 1), kept.record.form.folded, 0)
 
 
-def _moved(kept: Kept, edited: bool, root: Path) -> State:
+def _moved(kept: StoredShader, edited: bool, root: Path) -> State:
     """Searches for the kernel under another name in its file, and under its name in other files."""
     record = kept.record
     base = code_of(kept.base_text or "")
@@ -149,7 +149,9 @@ def _candidate(place: KernelPlace, root: Path, record: Record) -> tuple[Shader, 
 # -- the commands ------------------------------------------------------------------------------------------------
 
 
-def export_kernel(store: Store, kernel: KernelFunction, signature: dict[str, object], form: ShaderForm) -> Kept:
+def export_kernel(
+    store: ShaderFolder, kernel: KernelFunction, signature: dict[str, object], form: ShaderForm
+) -> StoredShader:
     """Writes the shader of a kernel for a signature (``front.describe_request``)."""
     request, captured = request_of(kernel.function, signature)
     compiled = compiler.compile_kernel(request, captured)
@@ -157,11 +159,11 @@ def export_kernel(store: Store, kernel: KernelFunction, signature: dict[str, obj
     return store.export(record, compiler.executable(compiled.kernel, _target(form)).shader.glsl)
 
 
-def merge_one(kept: Kept, onto: Kept | None = None) -> Outcome:
+def merge_one(kept: StoredShader, onto: StoredShader | None = None) -> Outcome:
     """Brings an edited shader up to date with its kernel, or applies its edit to another shader of the folder.
 
-    Keeps the previous files for ``Store.undo``. AmpError if the newly generated shader is not known, or a conflict is
-    left.
+    Keeps the previous files for ``ShaderFolder.undo``. AmpError if the newly generated shader is not known, or a
+    conflict is left.
     """
     state = look(kept)
     if onto is not None:
@@ -188,7 +190,7 @@ def merge_one(kept: Kept, onto: Kept | None = None) -> Outcome:
     return Outcome(made.name, _word(kept, done), done.conflicts)
 
 
-def _merge_onto(kept: Kept, state: State, onto: Kept) -> Outcome:
+def _merge_onto(kept: StoredShader, state: State, onto: StoredShader) -> Outcome:
     """Applies the edit of one shader to another one, which must be unedited."""
     if onto.is_touched:
         raise AmpError(f"{onto.shown} is edited, too: a shader can be merged onto an unedited one only")
@@ -200,13 +202,13 @@ def _merge_onto(kept: Kept, state: State, onto: Kept) -> Outcome:
     return Outcome(onto.name, _word(kept, done), done.conflicts)
 
 
-def _word(kept: Kept, done: Merged) -> str:
+def _word(kept: StoredShader, done: Merged) -> str:
     if done.conflicts:
         return "conflict"
     return "merged" if kept.is_touched else "updated"
 
 
-def revert_one(kept: Kept, *, remove: bool = False) -> Outcome:
+def revert_one(kept: StoredShader, *, remove: bool = False) -> Outcome:
     """Restores the generated shader; with ``remove`` it deletes the file. The edited file is kept for ``undo``."""
     if kept.base_text is None and not remove:
         raise AmpError(f"{kept.shown} cannot be reverted: {kept.base_path} is missing")
@@ -220,7 +222,7 @@ def revert_one(kept: Kept, *, remove: bool = False) -> Outcome:
     return Outcome(kept.name, "reverted")
 
 
-def check_one(kept: Kept) -> tuple[str, AmpError | None]:
+def check_one(kept: StoredShader) -> tuple[str, AmpError | None]:
     """Whether a shader would run, as a word, and the error that a launch would raise."""
     state = look(kept)
     if state.word in ("unknown", "gone", "removed"):
@@ -234,7 +236,7 @@ def check_one(kept: Kept) -> tuple[str, AmpError | None]:
     return _loaded(kept, state.shader, state.word)
 
 
-def _loaded(kept: Kept, shader: Shader | None, word: str) -> tuple[str, AmpError | None]:
+def _loaded(kept: StoredShader, shader: Shader | None, word: str) -> tuple[str, AmpError | None]:
     try:
         load(kept, shader)
     except ShaderEditError as error:

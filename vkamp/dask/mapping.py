@@ -66,7 +66,7 @@ def map_blocks(
     be sent to workers. What the kernel itself has wrong is raised where the result is computed.
     """
     _check_kernel(kernel)
-    launch = _Launch(kernel, tile, np.dtype(dtype), constants)
+    launch = _BlockLaunch(kernel, tile, np.dtype(dtype), constants)
     given = [_argument(each) for each in arrays]
     if chunks is None and not any(isinstance(each, da.Array) for each in given):
         raise TypeError("map_blocks without a Dask array among its arguments needs chunks=")
@@ -150,7 +150,7 @@ def _argument(value: Any) -> Any:
 
 
 @entry_point
-class _Launch:
+class _BlockLaunch:
     """The function of a block: launches a kernel, and returns its result."""
 
     def __init__(

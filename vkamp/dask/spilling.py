@@ -43,7 +43,7 @@ def _to_device(form: HostForm) -> Any:
     return with_room(lambda: deserialize(form.header, form.frames))
 
 
-class DeviceBuffer(MutableMapping[Any, Any]):
+class DeviceResults(MutableMapping[Any, Any]):
     """A worker's results: those on its device, at most ``budget`` bytes of them, before what the worker would have.
 
     Results that hold no device memory, and those that the budget has no room for, are in ``host``, which writes them to
@@ -148,16 +148,16 @@ class DeviceBuffer(MutableMapping[Any, Any]):
 
 
 #: The results of this process's worker.
-_buffer: DeviceBuffer | None = None
+_buffer: DeviceResults | None = None
 
 
-def use(buffer: DeviceBuffer | None) -> None:
+def use(buffer: DeviceResults | None) -> None:
     """Makes a buffer that of this process."""
     global _buffer
     _buffer = buffer
 
 
-def buffer() -> DeviceBuffer | None:
+def buffer() -> DeviceResults | None:
     """The results of this process's worker; None outside a worker of vkamp's."""
     return _buffer
 

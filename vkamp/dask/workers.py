@@ -48,7 +48,7 @@ def setup(worker: Any, name: str | None = None, limit: Any = None) -> None:
     accelerator = amp.accelerator()
     if not accelerator.default_view.runs_kernels:
         raise amp.AmpError(f"the worker {worker.name} has no accelerator that runs kernels")
-    buffer = spilling.DeviceBuffer(_budget(worker, accelerator, limit), worker.data)
+    buffer = spilling.DeviceResults(_budget(worker, accelerator, limit), worker.data)
     spilling.use(buffer)
     worker.memory_manager.data = worker.state.data = buffer
     resources = {RESOURCE: 1.0, accelerator.description: 1.0}

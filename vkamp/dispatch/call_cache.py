@@ -60,7 +60,7 @@ _PLAIN = frozenset([type(None), str, type, np.dtype])
 
 
 @dataclass(slots=True)
-class _Copy:
+class _CallCopy:
     """The launches of a call with memory of their own.
 
     ``guards``: what the user's functions have to be, with the kernels that use them.  ``result``: makes the result of
@@ -117,7 +117,7 @@ class _Call:
 
     containers: tuple[weakref.ref[Container], ...]
     follows_default: bool
-    copies: list[_Copy] | None = field(default_factory=list)
+    copies: list[_CallCopy] | None = field(default_factory=list)
 
 
 #: The calls that are known; the oldest is the first.  Without a lock: containers that go remove theirs at any time.
@@ -341,7 +341,7 @@ def _most_bytes(view: accelerator_view) -> int:
 
 def _captured(
     containers: Sequence[Container], function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
-) -> _Copy | None:
+) -> _CallCopy | None:
     """The launches of a call, none of which has run; None for a call that cannot be repeated."""
     try:
         with capture() as graph:
@@ -351,7 +351,7 @@ def _captured(
         return None
 
 
-def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], result: Any) -> _Copy | None:
+def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], result: Any) -> _CallCopy | None:
     if not steps or len(steps) > _MAX_LAUNCHES or steps[0].target.reference:
         return None
     # What a kernel captures by itself is nowhere in the key.
@@ -384,7 +384,7 @@ def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], r
         for guard in step.compiled.guards
         if not guard.is_fixed(step.request.function)
     }
-    return _Copy(launches, tuple(guards.values()), template, made, nbytes, view, steps[0].generation)
+    return _CallCopy(launches, tuple(guards.values()), template, made, nbytes, view, steps[0].generation)
 
 
 def _home(container: Container) -> Home:

@@ -10,7 +10,7 @@ from typing import Any
 _variables: Any = getattr(os.environ, "_data", os.environ)
 
 
-class Variable:
+class EnvironmentVariable:
     """An environment variable, whose value is asked for again and again."""
 
     def __init__(self, name: str) -> None:

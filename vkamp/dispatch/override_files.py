@@ -20,7 +20,7 @@ from vkamp.artifacts import Domain, Executable, Target
 from vkamp.edit.active import export_folder, set_export_folder
 from vkamp.edit.compare import code_of
 from vkamp.edit.loading import is_stale, load
-from vkamp.edit.store import OUTSIDE, Kept, Record, ShaderForm, Store
+from vkamp.edit.store import OUTSIDE, Record, ShaderFolder, ShaderForm, StoredShader
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
 from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.module import read_module
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Override:
     """The edited shader that a launch uses, and the target whose form it is."""
 
-    kept: Kept
+    kept: StoredShader
     target: Target
     executable: Executable
 
@@ -98,7 +98,7 @@ def _portable(target: Target, lowering: str) -> Target:
 
 
 def choose(
-    store: Store,
+    store: ShaderFolder,
     programs: KernelPrograms,
     request: pipeline.Request,
     form: Target,
@@ -160,7 +160,7 @@ def _is_usable(kept: ShaderForm, form: Target, domain: Domain, view: accelerator
     return True
 
 
-def _executable(kept: Kept, programs: KernelPrograms, target: Target, view: accelerator_view) -> Executable:
+def _executable(kept: StoredShader, programs: KernelPrograms, target: Target, view: accelerator_view) -> Executable:
     """The edited shader as a program, in the place of the generated one."""
     generated = pipeline.executable(programs.compiled, target)
     info = queue_of(view).info
@@ -176,7 +176,7 @@ def _executable(kept: Kept, programs: KernelPrograms, target: Target, view: acce
     return made
 
 
-def _moved(store: Store, programs: KernelPrograms, record: Record) -> list[Kept]:
+def _moved(store: ShaderFolder, programs: KernelPrograms, record: Record) -> list[StoredShader]:
     """Edited shaders of a kernel that is gone, and that this one is under another name or in another file: those whose
     generated shader is this kernel's.
     """
@@ -195,7 +195,7 @@ def _moved(store: Store, programs: KernelPrograms, record: Record) -> list[Kept]
     return found
 
 
-def is_gone(kept: Kept) -> bool:
+def is_gone(kept: StoredShader) -> bool:
     """Whether the function that a shader was generated from is no longer in its file."""
     if kept.record.file.startswith(OUTSIDE):
         return False
@@ -210,14 +210,14 @@ def is_gone(kept: Kept) -> bool:
     return all(getattr(node, "name", None) != name for node in ast.walk(tree))
 
 
-def _refuse_stray(store: Store, record: Record, form: Target) -> None:
+def _refuse_stray(store: ShaderFolder, record: Record, form: Target) -> None:
     """A file where an edit of this kernel would be, whose base is gone: it is not passed over in silence."""
     if not store.strays or form.reference:
         return
     for text in ("threads", form.lowering):
         name = dataclasses.replace(record, form=dataclasses.replace(record.form, lowering=text)).path.as_posix()
         if name in store.strays:
-            stray = Kept(store, name, record)
+            stray = StoredShader(store, name, record)
             span = Span(str(stray.path), 1, 0, 1, 1 << 20)
             raise edit_diagnostic("VKA705", span, base=str(stray.base_path), name=name)
 
@@ -238,7 +238,7 @@ def _warn(programs: KernelPrograms, function: FunctionType, text: str) -> None:
 
 def export_launches(folder: Path | None, lowering: str = "threads") -> None:
     """From now on the shader of every launch is written to a folder (``None``: no longer), unless it is there."""
-    set_export_folder(None if folder is None else Store(folder))
+    set_export_folder(None if folder is None else ShaderFolder(folder))
     _export.lowering = lowering
     _export.names.clear()
 

@@ -116,7 +116,7 @@ def _moved(nbytes: int, where: ByteSet | None) -> int:
 
 
 @dataclass(frozen=True)
-class _Program(Program):
+class _ReferenceProgram(Program):
     """A kernel's IR."""
 
     module: Any
@@ -166,13 +166,13 @@ class _Queue(Queue):
         return _Buffer(nbytes, self)
 
     def program(self, executable: Executable) -> Program:
-        return _Program(executable.module, executable.key)
+        return _ReferenceProgram(executable.module, executable.key)
 
     def enqueue(self, dispatch: Dispatch) -> None:
         launch = dispatch.launch
         program = dispatch.program
         assert launch is not None
-        assert isinstance(program, _Program)
+        assert isinstance(program, _ReferenceProgram)
         enqueued = time.perf_counter()
         with self._lock:
             self._statistics.dispatches += 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from vkamp.dispatch import watching
 from vkamp.dispatch.bound_launch import SingleLaunch
-from vkamp.dispatch.environment import Variable
+from vkamp.dispatch.environment import EnvironmentVariable
 from vkamp.dispatch.preparing import PreparedLaunch
 from vkamp.errors import AmpError
 
@@ -34,7 +34,7 @@ def on_demand() -> Any:
     return on_demand
 
 
-_check = Variable("VKAMP_CHECK")
+_check = EnvironmentVariable("VKAMP_CHECK")
 
 
 def is_checked() -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Domain, Lowering, Target
-from vkamp.dispatch.environment import Variable
+from vkamp.dispatch.environment import EnvironmentVariable
 from vkamp.dispatch.reference_controls import current_subgroup_size
 from vkamp.errors import AmpError
 from vkamp.lang.arrays import array
@@ -107,7 +107,7 @@ def device_traits(
     return traits_of(is_cpu=info.kind == "cpu", subgroup_size=lanes, features=info.kernel_features, lowered=lowered)
 
 
-_lowering = Variable("VKAMP_LOWERING")
+_lowering = EnvironmentVariable("VKAMP_LOWERING")
 
 
 def lowering_variable() -> str | None:

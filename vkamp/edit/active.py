@@ -19,7 +19,7 @@ from vkamp.edit.folder import find_folder
 from vkamp.errors import AmpError
 
 if TYPE_CHECKING:
-    from vkamp.edit.store import Store
+    from vkamp.edit.store import ShaderFolder
 
 
 #: Seconds between checks of the folder's files, and between searches for a folder.
@@ -28,19 +28,19 @@ _OFF = frozenset({"0", "off", "none"})
 
 
 @dataclass
-class _State:
+class _Selection:
     chosen: Path | None = None
     is_chosen: bool = False
-    store: Store | None = None
+    store: ShaderFolder | None = None
     snapshot: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     generation: int = 0
     next_look: float = 0.0
     next_search: float = 0.0
-    export: Store | None = None
+    export: ShaderFolder | None = None
 
 
-_state = _State()
+_state = _Selection()
 _lock = threading.Lock()
 
 
@@ -66,17 +66,17 @@ def no_folder() -> Iterator[None]:
             _set(before[2])
 
 
-def export_folder() -> Store | None:
+def export_folder() -> ShaderFolder | None:
     """The folder that launches write their shaders to; ``None`` if they do not."""
     return _state.export
 
 
-def set_export_folder(store: Store | None) -> None:
+def set_export_folder(store: ShaderFolder | None) -> None:
     """Makes launches write their shaders to a folder; ``None`` ends that."""
     _state.export = store
 
 
-def active_folder() -> Store | None:
+def active_folder() -> ShaderFolder | None:
     """The folder in force in its present state; searches for one if there is none yet."""
     now = time.monotonic()
     if now >= _state.next_search:
@@ -133,11 +133,11 @@ def _wanted() -> Path | None:
         return None
 
 
-def _store(folder: Path) -> Store:
+def _store(folder: Path) -> ShaderFolder:
     # Imported here because most programs have no such folder.
-    from vkamp.edit.store import Store
+    from vkamp.edit.store import ShaderFolder
 
-    return Store(folder)
+    return ShaderFolder(folder)
 
 
 def _set(path: Path | None) -> None:

@@ -15,7 +15,7 @@ from vkamp import spirv
 from vkamp.artifacts import Shader
 from vkamp.edit.compare import code_of, conflict_line, generated_line
 from vkamp.edit.interface import differences
-from vkamp.edit.store import Kept
+from vkamp.edit.store import StoredShader
 from vkamp.errors import Note, ShaderEditError, Span, edit_diagnostic
 from vkamp.spirv import GlslError, GlslMessage
 from vkamp.spirv.reflection import Interface, reflect
@@ -30,12 +30,12 @@ class Loaded:
     interface: Interface
 
 
-def is_stale(kept: Kept, generated: str) -> bool:
+def is_stale(kept: StoredShader, generated: str) -> bool:
     """Whether the kernel's present shader differs from the one that the file was edited from."""
     return kept.base_text is not None and code_of(kept.base_text) != code_of(generated)
 
 
-def check_fresh(kept: Kept, generated: Shader | None) -> None:
+def check_fresh(kept: StoredShader, generated: Shader | None) -> None:
     """Raises ShaderEditError for a file without its base, with a conflict, or edited for another shader than
     ``generated`` (``None``: not known).
     """
@@ -51,7 +51,7 @@ def check_fresh(kept: Kept, generated: Shader | None) -> None:
         raise edit_diagnostic("VKA703", _span(kept, 1), notes=notes, kernel=kept.record.kernel, name=kept.name)
 
 
-def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> Loaded:
+def load(kept: StoredShader, shader: Shader | None, shared_limit: int | None = None) -> Loaded:
     """Checks an edited shader against its kernel's generated shader or, if that is not known, against its base.
 
     Raises ShaderEditError, which points to the file's lines and the Python lines that they come from.
@@ -75,7 +75,7 @@ def load(kept: Kept, shader: Shader | None, shared_limit: int | None = None) -> 
     return Loaded(text, interface)
 
 
-def _refused(code: str, kept: Kept, shader: Shader | None, messages: Sequence[GlslMessage]) -> ShaderEditError:
+def _refused(code: str, kept: StoredShader, shader: Shader | None, messages: Sequence[GlslMessage]) -> ShaderEditError:
     """The first message at its line, with the Python line; the others as notes."""
     first, *others = (GlslMessage(each.line, " ".join(each.text.split())) for each in messages)
     notes = [*_python_line(kept, shader, first.line)]
@@ -83,7 +83,7 @@ def _refused(code: str, kept: Kept, shader: Shader | None, messages: Sequence[Gl
     return edit_diagnostic(code, _span(kept, first.line or 1), notes=notes, said=first.text, name=kept.name)
 
 
-def _python_line(kept: Kept, shader: Shader | None, line: int | None) -> list[Note]:
+def _python_line(kept: StoredShader, shader: Shader | None, line: int | None) -> list[Note]:
     """The line of the Python program that a line of the shader comes from."""
     if shader is None or line is None:
         return []
@@ -98,7 +98,7 @@ def _python_line(kept: Kept, shader: Shader | None, line: int | None) -> list[No
     return []
 
 
-def _changed(kept: Kept, shader: Shader) -> list[Note]:
+def _changed(kept: StoredShader, shader: Shader) -> list[Note]:
     """The Python line of the first line that is generated differently now."""
     before = code_of(kept.base_text or "").splitlines()
     for span, line in zip(shader.lines, shader.glsl.splitlines(), strict=False):
@@ -108,18 +108,18 @@ def _changed(kept: Kept, shader: Shader) -> list[Note]:
     return []
 
 
-def _declaration(kept: Kept, pattern: str) -> Span:
+def _declaration(kept: StoredShader, pattern: str) -> Span:
     """The first line that matches a pattern, or else the file's first line."""
     lines = enumerate((kept.text or "").splitlines(), 1)
     return _span(kept, next((number for number, line in lines if re.search(pattern, line)), 1))
 
 
-def _line(kept: Kept, line: int) -> str:
+def _line(kept: StoredShader, line: int) -> str:
     lines = (kept.text or "").splitlines()
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def _span(kept: Kept, line: int) -> Span:
+def _span(kept: StoredShader, line: int) -> Span:
     """A whole line of the edited file."""
     text = _line(kept, line)
     indent = len(text) - len(text.lstrip())

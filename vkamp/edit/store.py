@@ -95,10 +95,10 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredShader:
     """One shader of the folder."""
 
-    store: Store
+    store: ShaderFolder
     name: str
     record: Record
 
@@ -138,7 +138,7 @@ class Kept:
         return f"{self.store.folder.name}/{self.name}{_SUFFIX}"
 
 
-class Store:
+class ShaderFolder:
     """A snapshot of a folder of shaders."""
 
     def __init__(self, folder: Path) -> None:
@@ -146,12 +146,12 @@ class Store:
         self.base = self.folder / BASE
 
     @cached_property
-    def kept(self) -> tuple[Kept, ...]:
+    def kept(self) -> tuple[StoredShader, ...]:
         """Every shader with its record, by name."""
         found = []
         for path in sorted(self.base.rglob("*.json")):
             name = path.relative_to(self.base).as_posix()[: -len(".json")]
-            found.append(Kept(self, name, _record(path)))
+            found.append(StoredShader(self, name, _record(path)))
         return tuple(found)
 
     @cached_property
@@ -163,21 +163,21 @@ class Store:
         return tuple(sorted(name for name in found if name not in names))
 
     @cached_property
-    def by_kernel(self) -> dict[str, tuple[Kept, ...]]:
+    def by_kernel(self) -> dict[str, tuple[StoredShader, ...]]:
         """The shaders of each kernel's qualified name."""
-        out: dict[str, list[Kept]] = {}
+        out: dict[str, list[StoredShader]] = {}
         for each in self.kept:
             out.setdefault(each.record.kernel, []).append(each)
         return {kernel: tuple(found) for kernel, found in out.items()}
 
-    def select(self, names: tuple[str, ...] | list[str]) -> list[Kept]:
+    def select(self, names: tuple[str, ...] | list[str]) -> list[StoredShader]:
         """The shaders that names select: a file, a name, or a part of one; all shaders if no name is given.
 
         AmpError for a name that selects none.
         """
         if not names:
             return list(self.kept)
-        out: dict[str, Kept] = {}
+        out: dict[str, StoredShader] = {}
         for name in names:
             plain = name.removesuffix(_SUFFIX).replace(os.sep, "/")
             exact = [k for k in self.kept if plain in (k.name, k.record.kernel_path) or Path(name).resolve() == k.path]
@@ -208,7 +208,7 @@ class Store:
 
     # -- writing -------------------------------------------------------------------------------------------------
 
-    def export(self, record: Record, generated: str) -> Kept:
+    def export(self, record: Record, generated: str) -> StoredShader:
         """Writes a generated shader and its base; AmpError, without a change, if the existing file is edited."""
         name = record.path.as_posix()
         known = next((each for each in self.kept if each.name == name), None)
@@ -220,7 +220,7 @@ class Store:
             )
         return self.write(record, generated, generated)
 
-    def write(self, record: Record, edited: str, generated: str) -> Kept:
+    def write(self, record: Record, edited: str, generated: str) -> StoredShader:
         """Writes a shader with its base, the edited file first: if this is interrupted, the old base remains for
         another merge.
         """
@@ -232,9 +232,9 @@ class Store:
         ignored = self.base / ".gitignore"
         if not ignored.exists():
             _write(ignored, f"*{_BEFORE}\n*{_NOW}\n")
-        return Kept(Store(self.folder), name, record)
+        return StoredShader(ShaderFolder(self.folder), name, record)
 
-    def keep_before(self, kept: Kept, name: str) -> None:
+    def keep_before(self, kept: StoredShader, name: str) -> None:
         """Keeps a copy of an edited file and its base, so that :meth:`undo` can restore what replaces ``name``."""
         before = {"text": kept.text, "base": kept.base_text, "record": json.loads(_json(kept.record))}
         _write(self.base / f"{name}{_BEFORE}", json.dumps(before))
@@ -247,7 +247,7 @@ class Store:
         """What :meth:`note` recorded, if anything."""
         return _read(self.base / f"{name}{_NOW}")
 
-    def undo(self, name: str) -> Kept:
+    def undo(self, name: str) -> StoredShader:
         """Restores what the last merge or revert of a name replaced. AmpError if there was none."""
         kept = _read(self.base / f"{name}{_BEFORE}")
         if kept is None:

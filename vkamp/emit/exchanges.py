@@ -52,6 +52,9 @@ _BEGINS: dict[tuple[str, Type], str] = {
     ("min", FLOAT64): "packDouble2x32(uvec2(0u, 0x7ff00000u))",
     ("max", FLOAT64): "packDouble2x32(uvec2(0u, 0xfff00000u))",
 }
+#: What NVIDIA's own functions do wrong, for the next reader of the shader.
+_FAULT_OF_INTEGERS = "is wrong on NVIDIA in kernels with loops and shuffles"
+_FAULT_OF_FLOATS = "can be NaN on NVIDIA although lanes have numbers"
 
 
 def by_shuffles(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk]) -> ByShuffles | None:
@@ -70,10 +73,12 @@ def by_shuffles(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk])
     )
     if not is_wrong:
         return None
-    combined = (_COMBINED_FLOATS if node.args[0].type in (FLOAT32, FLOAT64) else _COMBINED)[name]
+    is_float = node.args[0].type in (FLOAT32, FLOAT64)
+    combined = (_COMBINED_FLOATS if is_float else _COMBINED)[name]
     kind, row = GLSL_TYPES[str(node.args[0].type)], SUBGROUPS[node.name]
     lines = [
         f"// {row.doc}",
+        f"// By shuffles, since {row.glsl.partition('(')[0]} {_FAULT_OF_FLOATS if is_float else _FAULT_OF_INTEGERS}.",
         f"{kind} shuffled_{node.name}({kind} value) {{",
         "    for (uint distance = 1u; distance < gl_SubgroupSize; distance *= 2u) {",
         f"        {kind} before = subgroupShuffleUp(value, distance);",

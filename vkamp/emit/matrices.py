@@ -32,7 +32,7 @@ def matrix_text(expressions: ExpressionPrinter, place: ir.Place) -> str:
     return expressions.place(place.base) + indices
 
 
-def matrix_line(expressions: ExpressionPrinter, statement: ir.Matrix) -> str:
+def matrix_line(expressions: ExpressionPrinter, statement: ir.MatrixOperation) -> str:
     """An operation, without its semicolon."""
     if statement.op == "store":
         source = matrix_text(expressions, matrix_at(statement.args[0]))

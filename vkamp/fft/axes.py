@@ -17,9 +17,9 @@ from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.fft._arguments import check_precision, input_of, real_of, with_dtype
 from vkamp.fft.bluestein import run_lines
-from vkamp.fft.ends import Given, Hermitian, Kept, RealParts, Scaled, Whole
+from vkamp.fft.ends import Given, Hermitian, Kept, RealParts, ScaledLines, Whole
 from vkamp.fft.lengths import Lines
-from vkamp.fft.real import Mixed, Pairs, Unpaired, as_pairs, half_factors, run_half
+from vkamp.fft.real import Mixed, RealPairs, Unpaired, as_pairs, half_factors, run_half
 
 #: The results: complex numbers; the first half of the transform of real numbers; or real numbers, given the first half
 #: of Hermitian ones. Halves are along the axis of the first step of ``"half"``, and of the last one of ``"real"``.
@@ -77,7 +77,7 @@ def transform_axes(
                 factor, to_store = 1.0, real.type(1)
                 values, to_load = lazy.Elements(target), real.type(1)
             factor = real.type(factor * 0.5 if has_pairs else factor)
-            store = (Scaled if kept == whole else Kept)(target, kept, factor, to_store)
+            store = (ScaledLines if kept == whole else Kept)(target, kept, factor, to_store)
             if has_pairs:
                 run_half(view, _pairs(a, load, before[axis], lines), store, lines.half(), dtype)
             else:
@@ -112,12 +112,12 @@ def _pairs(a: Any, load: Given, given: int, lines: Lines) -> Any:
         values = as_pairs(source.values)
         if values is not None:
             return Whole(lazy.Elements(values), load.kind, given // 2, load.sign * load.sign)
-    return Pairs(load.values, load.kind, given * lines.inner, given, lines.inner)
+    return RealPairs(load.values, load.kind, given * lines.inner, given, lines.inner)
 
 
 def _unpaired(row: Any, lines: Lines, scale: Any) -> Any:
     """A result of real numbers. Pairs of adjacent numbers in memory are stored together."""
     values = as_pairs(row) if lines.inner == 1 else None
     if values is not None:
-        return Scaled(values, lines.n // 2, scale, type(scale)(1))
+        return ScaledLines(values, lines.n // 2, scale, type(scale)(1))
     return Unpaired(row, lines.n * lines.inner, lines.inner, scale)

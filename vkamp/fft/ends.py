@@ -155,7 +155,7 @@ class Kept:
             self.out[o * self.width + p] = type(z)(z.real * self.scale, z.imag * self.scale_imag)
 
 
-class Scaled(Kept):
+class ScaledLines(Kept):
     """A result that contains all elements of the lines."""
 
     __slots__ = ()

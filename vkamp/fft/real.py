@@ -18,12 +18,12 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.fft.bluestein import run_lines
 from vkamp.fft.butterflies import times_i, unmixed
-from vkamp.fft.ends import Scaled, direction
+from vkamp.fft.ends import ScaledLines, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, table
 from vkamp.fft.tiles import run_tiles, takes
 
 
-class Pairs:
+class RealPairs:
     """Loads pairs of elements of real lines as complex numbers; zeros from element ``given`` of a line on."""
 
     __slots__ = ("given", "inner", "kind", "line", "values", "width")
@@ -142,7 +142,7 @@ def run_half(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dt
     plane = lines.n * lines.inner
     between = amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view)
     one = dtype.type(1).real
-    run_lines(view, load, Scaled(between, plane, one, one), lines, dtype)
+    run_lines(view, load, ScaledLines(between, plane, one, one), lines, dtype)
     step = (lines.n // 2 + 1) * lines.inner
     amp.parallel_for_each(
         view, amp.extent(lines.outer * step), _unmix, between, store, factors, direction(lines.inner), Divisor(step),

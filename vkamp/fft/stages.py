@@ -36,7 +36,7 @@ class Stage(NamedTuple):
     tables: tuple[Any, ...]
 
 
-class Shape(NamedTuple):
+class TileShape(NamedTuple):
     """A tile: ``rows`` lines of ``n`` numbers.
 
     ``is_whole``: all tiles have all their lines. ``in_place``: both containers may be the same. ``rows_first``: threads

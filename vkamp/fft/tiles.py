@@ -25,7 +25,7 @@ from vkamp.fft.butterflies import butterfly, tables_of, unmixed
 from vkamp.fft.ends import Planes, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, split, table
 from vkamp.fft.parts import parts_pass
-from vkamp.fft.stages import Shape, Stage, address, first_loaded, loaded, store
+from vkamp.fft.stages import Stage, TileShape, address, first_loaded, loaded, store
 from vkamp.fft.twiddles import tile_twiddles
 
 #: The longest line of a tile, and the longest part of a line if a tile has four parts or more.
@@ -97,7 +97,7 @@ class Neighbours:
         return amp.uint32(1), amp.uint32(1)
 
 
-class Grid:
+class StridedLines:
     """Lines whose numbers are ``step`` apart, and their results ``before``, as in ``stockham_pass``."""
 
     __slots__ = ("before", "by_before", "by_step", "count", "line", "step")
@@ -307,7 +307,7 @@ def shape_of(
     radices: tuple[int, ...], dtype: np.dtype[Any], rows: int, gap: int, together: tuple[bool, bool],
     *, is_whole: bool, in_place: bool, is_filtered: bool = False, is_half: bool = False, kept: int | None = None,
     threads: int = 0,
-) -> Shape:  # fmt: skip
+) -> TileShape:  # fmt: skip
     """A tile of ``rows`` lines with these radices.
 
     ``is_filtered``: with a product and a second transform. ``kept``: how many numbers of a line are loaded, and stored,
@@ -336,7 +336,7 @@ def shape_of(
             before *= radix
     neighbours = -(-banks // rows) if any(together) else n // max(radices[:2])
     width = _width(n, gap, neighbours, banks)
-    return Shape(
+    return TileShape(
         n, rows, threads, gap, width, dtype.type, is_whole, in_place, together[1], is_half, tuple(stages)
     )  # fmt: skip
 
@@ -359,8 +359,8 @@ def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> boo
     return lines.n <= longest
 
 
-def _lines_of(count: int, step: int, before: int, inner: int) -> Grid | Neighbours:
-    return Grid(count, step, before, inner) if step > 1 or before > 1 else Neighbours(count)
+def _lines_of(count: int, step: int, before: int, inner: int) -> StridedLines | Neighbours:
+    return StridedLines(count, step, before, inner) if step > 1 or before > 1 else Neighbours(count)
 
 
 def _run_parts(

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Container
 
 
-class _Marked(ast.NodeTransformer):
+class _MarkedBreaks(ast.NodeTransformer):
     """Assigns ``name = False`` before each ``break`` of the loop itself."""
 
     def __init__(self, name: str) -> None:
@@ -50,7 +50,7 @@ def without_else(node: ast.For | ast.While, taken: Container[str]) -> tuple[list
     loop = copy.deepcopy(node)
     orelse, loop.orelse = loop.orelse, []
     name = next(n for n in ("ended", *(f"ended_{k}" for k in range(2, 1000))) if n not in taken)
-    marked = _Marked(name)
+    marked = _MarkedBreaks(name)
     loop.body = [new for old in loop.body for new in marked._statements(old)]
     if not marked.found:
         return [loop, *orelse], None

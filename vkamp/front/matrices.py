@@ -241,7 +241,7 @@ def _emit(
     *,
     transposed: bool = False,
 ) -> None:
-    ctx.emit(ir.Matrix(ctx.span(node), op, args, targets, transposed, body))
+    ctx.emit(ir.MatrixOperation(ctx.span(node), op, args, targets, transposed, body))
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ def _fill_all(ctx: Context, made: ArrayRef, fill: ir.Expr, node: ast.Call) -> No
     counters = [bodies.local(name) for name in "ijk"[: len(kind.shape) - 1]]
     indices = tuple(ir.Load(c.span, INT32, c) for c in counters)
     place = place_of(replace(made, prefix=indices), node, ctx)
-    body: ir.Stmt = ir.Matrix(ctx.span(node), "fill", (fill,), (place,), False, bodies.fill(place, fill))
+    body: ir.Stmt = ir.MatrixOperation(ctx.span(node), "fill", (fill,), (place,), False, bodies.fill(place, fill))
     for counter, size in reversed(list(zip(counters, kind.shape, strict=False))):
         made_loop = bodies.loop(counter, size, body)
         assert isinstance(made_loop, ir.For)

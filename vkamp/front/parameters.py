@@ -17,7 +17,7 @@ from vkamp.lang.device import constant
 
 
 @dataclass(frozen=True)
-class Parameters:
+class KernelParameters:
     """A kernel's parameters after the index: those that a launch gives by position, and its constants."""
 
     positional: tuple[str, ...]
@@ -41,10 +41,10 @@ class Parameters:
         return dict(zip(names, given, strict=True)) | (function.__kwdefaults__ or {})
 
 
-_parameters: dict[tuple[CodeKey, bool], Parameters] = {}
+_parameters: dict[tuple[CodeKey, bool], KernelParameters] = {}
 
 
-def parameters_of(function: FunctionType, *, is_method: bool = False) -> Parameters:
+def parameters_of(function: FunctionType, *, is_method: bool = False) -> KernelParameters:
     """A kernel's parameters, checked: an index, no ``**kwargs``, the keyword-only ones, and they alone,
     annotated ``amp.constant``.
 
@@ -57,7 +57,7 @@ def parameters_of(function: FunctionType, *, is_method: bool = False) -> Paramet
     return found
 
 
-def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
+def _check_parameters(function: FunctionType, *, is_method: bool) -> KernelParameters:
     """From the function's code: the source is looked at where there is an error to show."""
     code = function.__code__
     if code.co_name == LAMBDA:
@@ -75,7 +75,7 @@ def _check_parameters(function: FunctionType, *, is_method: bool) -> Parameters:
         source = source_of(function)
         raise diagnostic("VKA115", head_of(source), name=source.name, parameters=parameters, which=which)
     _check_constants(function, names[:count], constants)
-    return Parameters(names[1 + is_method : count], constants, names[0] if is_method else None, rest)
+    return KernelParameters(names[1 + is_method : count], constants, names[0] if is_method else None, rest)
 
 
 def _check_constants(function: FunctionType, positional: tuple[str, ...], constants: tuple[str, ...]) -> None:

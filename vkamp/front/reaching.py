@@ -20,7 +20,7 @@ def with_one_binding(body: list[ast.stmt]) -> frozenset[str]:
 
     Such a name could have another name from each of its assignments on.
     """
-    uses = _Uses()
+    uses = _ReachingUses()
     uses.block(body, {})
     return frozenset(uses.stored - uses.several)
 
@@ -37,7 +37,7 @@ def _stores(nodes: Iterable[ast.AST]) -> Iterator[ast.Name]:
                 yield item
 
 
-class _Uses:
+class _ReachingUses:
     """The names that are assigned, and those of which a use may see several assignments or none."""
 
     def __init__(self) -> None:

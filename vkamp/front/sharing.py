@@ -107,7 +107,7 @@ def _below(path: _Path, start: _Path, there: _Path) -> _Path:
 
 
 @dataclass(frozen=True)
-class _Change:
+class _Mutation:
     """A change through one name, which another one of the same object does not show."""
 
     path: _Path
@@ -117,19 +117,19 @@ class _Change:
 
 
 @dataclass(frozen=True)
-class _State:
+class _Aliasing:
     """What holds at a point: which are one object in Python, what is out of date, which copies were changed."""
 
     links: frozenset[_Link] = frozenset()
-    stale: frozenset[tuple[str, _Change]] = frozenset()
+    stale: frozenset[tuple[str, _Mutation]] = frozenset()
     #: Vectors that are copies, with where; and their changes since.
     copied: frozenset[tuple[str, Span]] = frozenset()
     pending: frozenset[tuple[str, Span]] = frozenset()
 
-    def joined(self, other: _State | None) -> _State:
+    def joined(self, other: _Aliasing | None) -> _Aliasing:
         if other is None:
             return self
-        return _State(
+        return _Aliasing(
             self.links | other.links,
             self.stale | other.stale,
             self.copied | other.copied,
@@ -137,7 +137,7 @@ class _State:
         )
 
 
-def _join(one: _State | None, *others: _State | None) -> _State | None:
+def _join(one: _Aliasing | None, *others: _Aliasing | None) -> _Aliasing | None:
     for other in others:
         one = other if one is None else one.joined(other)
     return one
@@ -145,8 +145,8 @@ def _join(one: _State | None, *others: _State | None) -> _State | None:
 
 @dataclass
 class _Loop:
-    breaks: list[_State] = field(default_factory=list)
-    continues: list[_State] = field(default_factory=list)
+    breaks: list[_Aliasing] = field(default_factory=list)
+    continues: list[_Aliasing] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class _Checker:
         self.structs = {p.name for p in ctx.parameters if isinstance(p.type, Struct)}
         for parameter in ctx.parameters:
             self.places[parameter.name] = ir.Local(parameter.span, parameter.type, parameter)
-        self.effects: dict[type[ir.Stmt], Callable[[Any, _State], _State | None]] = {
+        self.effects: dict[type[ir.Stmt], Callable[[Any, _Aliasing], _Aliasing | None]] = {
             ir.Assign: self._assign, ir.Atomic: self._atomic, ir.Barrier: self._barrier, ir.Call: self._call,
             ir.If: self._if, ir.For: self._loop, ir.While: self._loop, ir.Break: self._break,
             ir.Continue: self._continue, ir.Return: self._return,
@@ -214,7 +214,7 @@ class _Checker:
 
     def run(self, body: ir.Block) -> None:
         parameters = [p for p in self.ctx.parameters if is_object(p.type) or self._is_index(p)]
-        start = _State(
+        start = _Aliasing(
             frozenset((p.name, (), _of_caller(p.name), ()) for p in parameters),
             copied=frozenset((p.name, p.span) for p in parameters),
         )
@@ -230,14 +230,14 @@ class _Checker:
 
     # -- control flow ----------------------------------------------------------------------------------------------
 
-    def _block(self, block: ir.Block, state: _State | None) -> _State | None:
+    def _block(self, block: ir.Block, state: _Aliasing | None) -> _Aliasing | None:
         for statement in block:
             if state is None:
                 return None
             state = self._statement(statement, state)
         return state
 
-    def _statement(self, statement: ir.Stmt, state: _State) -> _State | None:
+    def _statement(self, statement: ir.Stmt, state: _Aliasing) -> _Aliasing | None:
         nested = {id(s) for inner in ir.blocks(statement) for s in inner}
         for child in ir.children(statement):
             if id(child) not in nested:
@@ -245,10 +245,10 @@ class _Checker:
         effect = self.effects.get(type(statement))
         return state if effect is None else effect(statement, state)
 
-    def _if(self, statement: ir.If, state: _State) -> _State | None:
+    def _if(self, statement: ir.If, state: _Aliasing) -> _Aliasing | None:
         return _join(self._block(statement.then, state), self._block(statement.orelse, state))
 
-    def _loop(self, statement: ir.For | ir.While, state: _State) -> _State | None:
+    def _loop(self, statement: ir.For | ir.While, state: _Aliasing) -> _Aliasing | None:
         endless = isinstance(statement, ir.While) and _is_true(statement.condition)
         while True:
             self.loops.append(_Loop())
@@ -263,13 +263,13 @@ class _Checker:
             state = again
         return _join(None if endless else state, *loop.breaks)
 
-    def _break(self, _: ir.Break, state: _State) -> None:
+    def _break(self, _: ir.Break, state: _Aliasing) -> None:
         self.loops[-1].breaks.append(state)
 
-    def _continue(self, _: ir.Continue, state: _State) -> None:
+    def _continue(self, _: ir.Continue, state: _Aliasing) -> None:
         self.loops[-1].continues.append(state)
 
-    def _return(self, statement: ir.Return, state: _State) -> None:
+    def _return(self, statement: ir.Return, state: _Aliasing) -> None:
         for number, value in enumerate(statement.values):
             if isinstance(value, ir.Load) and isinstance(value.type, Struct) and isinstance(value.place, ir.Local):
                 found = self.origins.setdefault(number, [])
@@ -307,7 +307,7 @@ class _Checker:
     def _is_outside(self, key: _Key) -> bool:
         return not isinstance(key, str) or key in self.structs
 
-    def _leave(self, state: _State) -> None:
+    def _leave(self, state: _Aliasing) -> None:
         """The caller reads its own objects again."""
         outer = {_of_caller(p.name): k for k, p in enumerate(self.ctx.parameters)}
         for name, change in sorted(state.stale, key=repr):
@@ -318,7 +318,7 @@ class _Checker:
 
     # -- reads and changes -----------------------------------------------------------------------------------------
 
-    def _reads(self, node: ir.Node, state: _State, span: Span) -> None:
+    def _reads(self, node: ir.Node, state: _Aliasing, span: Span) -> None:
         for inner in ir.walk(node):
             if isinstance(inner, ir.ScalarValue) and state.stale:
                 self._reads_launch(inner.name, state, span)
@@ -333,7 +333,7 @@ class _Checker:
                 if stale == name and _overlap(change.path, _path(inner.place)):
                     self._refuse_read(inner, name, change, state)
 
-    def _reads_launch(self, scalar: str, state: _State, span: Span) -> None:
+    def _reads_launch(self, scalar: str, state: _Aliasing, span: Span) -> None:
         """A number of the launch, which may be a component of a vector."""
         name, _, _ = scalar.rpartition("_")
         keys = {of_launch(n, INT32, span)[0].variable.name for n in (scalar, name)}
@@ -343,17 +343,17 @@ class _Checker:
                 copy = "amp.index(...)" if stale.startswith(scalar) else "... .copy()"
                 self.ctx.fail("VKA353", span, notes=notes, name=name, by=change.by, copy=copy)
 
-    def _changed(self, state: _State, key: _Key, path: _Path, span: Span) -> _State:
+    def _changed(self, state: _Aliasing, key: _Key, path: _Path, span: Span) -> _Aliasing:
         """Part of something changes: other names of it are out of date."""
         stale = set(state.stale)
         for other, there in _linked(state, key, path):
             if isinstance(other, str):
-                stale.add((other, _Change(there, span, _shown(self.ctx, key))))
+                stale.add((other, _Mutation(there, span, _shown(self.ctx, key))))
             elif isinstance(key, str):
                 self._lost(span, _shown(self.ctx, key), _shown(self.ctx, other))
         return replace(state, stale=frozenset(stale))
 
-    def _memory_changed(self, state: _State, keys: set[_Key], span: Span) -> _State:
+    def _memory_changed(self, state: _Aliasing, keys: set[_Key], span: Span) -> _Aliasing:
         for link in sorted(state.links, key=repr):
             for key in (link[0], link[2]):
                 is_array = isinstance(key, ir.Variable) and key.storage != "tile_static"
@@ -363,9 +363,9 @@ class _Checker:
                     state = self._changed(state, key, (), span)
         return state
 
-    def _bound(self, state: _State, name: str) -> _State:
+    def _bound(self, state: _Aliasing, name: str) -> _Aliasing:
         """A variable gets something else."""
-        return _State(
+        return _Aliasing(
             frozenset(link for link in state.links if name not in (link[0], link[2])),
             frozenset(s for s in state.stale if s[0] != name),
             frozenset(c for c in state.copied if c[0] != name),
@@ -374,12 +374,12 @@ class _Checker:
 
     def _linked_to(
         self,
-        state: _State,
+        state: _Aliasing,
         name: str,
         sources: Sequence[ir.Place],
         span: Span,
         others: Sequence[ir.Place] = (),
-    ) -> _State:
+    ) -> _Aliasing:
         """A variable becomes another name of one of some places; of ``others`` only what they are linked to counts."""
         links: set[_Link] = set()
         for place in (*sources, *others):
@@ -401,7 +401,7 @@ class _Checker:
 
     # -- statements ------------------------------------------------------------------------------------------------
 
-    def _assign(self, statement: ir.Assign, state: _State) -> _State:
+    def _assign(self, statement: ir.Assign, state: _Aliasing) -> _Aliasing:
         place, span = statement.place, statement.span
         root = ir.root_of(place)
         key = _key_of(self.ctx.module, place)
@@ -421,7 +421,7 @@ class _Checker:
             return self._linked_to(state, name, [] if moved else sources, span, others=sources if moved else [])
         return self._vector_copied(state, place.variable, span, moved=sharing == "moved")
 
-    def _vector_copied(self, state: _State, variable: ir.Variable, span: Span, *, moved: bool) -> _State:
+    def _vector_copied(self, state: _Aliasing, variable: ir.Variable, span: Span, *, moved: bool) -> _Aliasing:
         """A variable becomes another name of a vector or index."""
         name = variable.name
         objects = self.ctx.objects.get((name, span.line, span.column), ())
@@ -431,7 +431,7 @@ class _Checker:
         state = self._linked_to(state, name, named, span, others=held)
         return replace(state, copied=state.copied | {(name, span)})
 
-    def _vector_changed(self, state: _State, root: ir.Local, span: Span) -> _State:
+    def _vector_changed(self, state: _Aliasing, root: ir.Local, span: Span) -> _Aliasing:
         """A component of a copy changes: it is read later, or the change has no effect."""
         name = root.variable.name
         for copied, where in state.copied:
@@ -440,16 +440,16 @@ class _Checker:
                 state = replace(state, pending=state.pending | {(name, span)})
         return state
 
-    def _atomic(self, statement: ir.Atomic, state: _State) -> _State:
+    def _atomic(self, statement: ir.Atomic, state: _Aliasing) -> _Aliasing:
         state = self._changed(state, _key_of(self.ctx.module, statement.place), _path(statement.place), statement.span)
         if statement.expected is not None:
             state = self._bound(state, statement.expected.variable.name)
         return state if statement.result is None else self._bound(state, statement.result.name)
 
-    def _barrier(self, statement: ir.Barrier, state: _State) -> _State:
+    def _barrier(self, statement: ir.Barrier, state: _Aliasing) -> _Aliasing:
         return self._memory_changed(state, {EVERYTHING}, statement.span)
 
-    def _call(self, statement: ir.Call, state: _State) -> _State:
+    def _call(self, statement: ir.Call, state: _Aliasing) -> _Aliasing:
         span = statement.span
         keys = _changed_by(self.ctx.module, statement)
         state = self._memory_changed(state, keys, span)
@@ -457,7 +457,7 @@ class _Checker:
             for place in objects:
                 name = place.variable.name
                 state = self._changed(state, name, (), where)
-                state = replace(state, stale=state.stale | {(name, _Change((), where, by))})
+                state = replace(state, stale=state.stale | {(name, _Mutation((), where, by))})
         vectors = [r for r in statement.results if r and (r.name, span.line, span.column) in self.ctx.objects]
         # The objects are those before the call: one result may get the name of another one's.
         held = {r.name: replace(r, name=f"{r.name} of the call") for r in vectors}
@@ -484,13 +484,13 @@ class _Checker:
 
     # -- errors ----------------------------------------------------------------------------------------------------
 
-    def _refuse_read(self, load: ir.Load, name: str, change: _Change, state: _State) -> None:
+    def _refuse_read(self, load: ir.Load, name: str, change: _Mutation, state: _Aliasing) -> None:
         mine = self._user_name(load, name, change, state)
         notes = (Note(change.span, f"`{change.by}` is changed here"),)
         copy = "amp.index(...)" if isinstance(load.place, ir.Local) and isinstance(load.type, Scalar) else "... .copy()"
         self.ctx.fail("VKA353", load.place.span, notes=notes, name=mine, by=change.by, copy=copy)
 
-    def _user_name(self, load: ir.Load, name: str, change: _Change, state: _State) -> str:
+    def _user_name(self, load: ir.Load, name: str, change: _Mutation, state: _Aliasing) -> str:
         """A variable in the source's words; one of the compiler's own by another name of the object, or by its text."""
         names = [name, *(key for key, _ in _linked(state, name, ()) if isinstance(key, str))]
         known = [shown for n in names if (shown := _slot_of(self.ctx, n)) not in (None, change.by)]
@@ -517,7 +517,7 @@ def _both_ways(links: frozenset[_Link]) -> Iterator[_Link]:
         yield b, there, a, at
 
 
-def _linked(state: _State, key: _Key, path: _Path) -> Iterator[tuple[_Key, _Path]]:
+def _linked(state: _Aliasing, key: _Key, path: _Path) -> Iterator[tuple[_Key, _Path]]:
     """The other names of a part, or of what it is part of."""
     for mine, at, other, there in _both_ways(state.links):
         if mine == key and _overlap(at, path):

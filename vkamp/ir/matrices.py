@@ -82,7 +82,7 @@ def kind_of(matrix: ir.Place) -> Fragments:
     return found
 
 
-def function_of(statement: ir.Matrix) -> str:
+def function_of(statement: ir.MatrixOperation) -> str:
     """The function of the language that a statement comes from."""
     return "matrix" if statement.op == "fill" else f"matrix_{statement.op}"
 

@@ -30,7 +30,7 @@ def thread_by_thread(kernel: ir.Kernel) -> ir.Kernel:
 def _with_bodies(block: ir.Block) -> ir.Block:
     out: list[ir.Stmt] = []
     for statement in block:
-        if isinstance(statement, ir.Matrix):
+        if isinstance(statement, ir.MatrixOperation):
             out.extend(_with_bodies(statement.body))
         else:
             out.append(ir.map_blocks(statement, _with_bodies))
@@ -70,7 +70,7 @@ def of_device(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with the device's own operations: the bodies are left out, but those of functions of elements."""
 
     def without_body(node: ir.Node) -> ir.Node:
-        if isinstance(node, ir.Matrix) and node.op != "map":
+        if isinstance(node, ir.MatrixOperation) and node.op != "map":
             return dataclasses.replace(node, body=())
         return node
 

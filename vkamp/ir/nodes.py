@@ -438,7 +438,7 @@ class Subgroup(Operation):
 
 
 @dataclass(frozen=True, repr=False)
-class Matrix(Stmt):
+class MatrixOperation(Stmt):
     """An operation on cooperative matrices, which all threads of a subgroup come to together.
 
     ``body`` does the same thread by thread, on the elements of each lane (:mod:`vkamp.ir.matrices`): it is what every

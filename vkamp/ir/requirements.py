@@ -50,7 +50,7 @@ def _accesses(statement: ir.Stmt) -> Iterator[tuple[ir.Place, ContainerAccess]]:
         yield statement.place, ContainerAccess(writes=True)
     elif isinstance(statement, ir.Atomic):
         yield statement.place, ContainerAccess(atomics=True)
-    elif isinstance(statement, ir.Matrix):
+    elif isinstance(statement, ir.MatrixOperation):
         yield from ((place, ContainerAccess(writes=True)) for place in statement.targets)
     for node in ir.own_nodes(statement):
         if isinstance(node, ir.Load):
@@ -71,7 +71,7 @@ def contiguous(kernel: ir.Kernel) -> frozenset[str]:
 def matrix_memory(statements: Iterable[ir.Stmt]) -> Iterator[ir.Place]:
     """The places in memory where matrices are loaded and stored."""
     for statement in statements:
-        if isinstance(statement, ir.Matrix):
+        if isinstance(statement, ir.MatrixOperation):
             if statement.op == "store":
                 yield from statement.targets
             elif statement.op == "load":
@@ -82,7 +82,7 @@ def matrix_products(kernel: ir.Kernel) -> dict[MatrixShape, Span]:
     """The products of matrices that a kernel forms, and where first."""
     found: dict[MatrixShape, Span] = {}
     for statement in kernel.statements():
-        if isinstance(statement, ir.Matrix) and statement.op == "mul_add":
+        if isinstance(statement, ir.MatrixOperation) and statement.op == "mul_add":
             a, b, c = (kind_of(matrix_at(arg)) for arg in statement.args)
             names = a.component.name, b.component.name, c.component.name
             found.setdefault(MatrixShape(a.rows, b.columns, a.columns, *names), statement.span)
@@ -91,7 +91,7 @@ def matrix_products(kernel: ir.Kernel) -> dict[MatrixShape, Span]:
 
 def has_matrices(kernel: ir.Kernel) -> bool:
     """Whether a kernel has any."""
-    return any(isinstance(s, ir.Matrix) for s in kernel.statements())
+    return any(isinstance(s, ir.MatrixOperation) for s in kernel.statements())
 
 
 def memory_type(place: ir.Place) -> Type:
@@ -190,4 +190,4 @@ def uses_subgroups(kernel: ir.Kernel) -> bool:
     """Whether there is any, or the kernel requires subgroups all the same."""
     if kernel.full_subgroups or next(subgroup_uses(kernel), None) is not None:
         return True
-    return any(isinstance(s, ir.Matrix) for s in kernel.statements())
+    return any(isinstance(s, ir.MatrixOperation) for s in kernel.statements())

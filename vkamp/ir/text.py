@@ -124,7 +124,7 @@ class _Printer:
             bounds = (statement.start, statement.stop, statement.step)
             yield f"{pad}for {statement.variable.name} in range({self._list(bounds)}):"
             yield from self.block(statement.body, depth + 1)
-        elif isinstance(statement, ir.Matrix):
+        elif isinstance(statement, ir.MatrixOperation):
             operands = self._list(statement.args)
             layout = ", transposed" if statement.transposed else ""
             yield f"{pad}matrix {self.place(statement.targets[0])} = {statement.op}({operands}{layout}):"

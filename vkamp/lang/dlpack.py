@@ -53,7 +53,7 @@ class _Tensor(ctypes.Structure):
 _Deleter = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
-class _Managed(ctypes.Structure):
+class _ManagedTensor(ctypes.Structure):
     """DLManagedTensor, of the protocol's first version."""
 
     _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
@@ -74,9 +74,9 @@ class _ManagedVersioned(ctypes.Structure):
 
 
 #: The name of a capsule, its name once somebody has taken the tensor, and the tensor's struct.
-_CAPSULES: tuple[tuple[bytes, bytes, type[_Managed] | type[_ManagedVersioned]], ...] = (
+_CAPSULES: tuple[tuple[bytes, bytes, type[_ManagedTensor] | type[_ManagedVersioned]], ...] = (
     (b"dltensor_versioned", b"used_dltensor_versioned", _ManagedVersioned),
-    (b"dltensor", b"used_dltensor", _Managed),
+    (b"dltensor", b"used_dltensor", _ManagedTensor),
 )
 
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
@@ -143,7 +143,7 @@ def mark_device(capsule: Any, device: tuple[int, int]) -> Any:
 # -- imports -------------------------------------------------------------------------------------------------------
 
 
-class _Memory:
+class _TensorMemory:
     """Another library's tensor; it is freed with the last array over it."""
 
     def __init__(self, managed: Any, interface: dict[str, Any]) -> None:
@@ -183,7 +183,7 @@ def import_memory(source: Any) -> NDArray[Any]:
     dtype = _dtype_of(managed.tensor.dtype, name)
     interface = _interface(managed)
     _rename(capsule, used)
-    found = np.asarray(_Memory(managed, interface))
+    found = np.asarray(_TensorMemory(managed, interface))
     return found if found.dtype == dtype else found.view(dtype)
 
 
@@ -212,7 +212,7 @@ def device_tensor(source: Any, stream: int) -> DeviceTensor:
     dtype = _dtype_of(managed.tensor.dtype, name)
     interface = _interface(managed)
     _rename(capsule, used)
-    memory = _Memory(managed, interface)
+    memory = _TensorMemory(managed, interface)
     shape, strides = interface["shape"], interface["strides"]
     if not shape or 0 in shape:
         raise AmpError(f"{name} has the shape {shape}: a container has at least one dimension, and 1 element in each")

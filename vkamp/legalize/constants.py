@@ -18,12 +18,12 @@ def without_constant_operations(kernel: ir.Kernel) -> ir.Kernel:
 
     def change(function: ir.Function) -> ir.Function:
         body = flattened(ir.map_block(function.body, _simpler))
-        return dataclasses.replace(function, body=filtered(body, lambda s: not _changes_nothing(s)))
+        return dataclasses.replace(function, body=filtered(body, lambda s: not _assigns_itself(s)))
 
     return ir.map_functions(kernel, change)
 
 
-def _changes_nothing(statement: ir.Stmt) -> bool:
+def _assigns_itself(statement: ir.Stmt) -> bool:
     """Whether a variable is assigned to itself: what it was to be added was a product with 0."""
     if not isinstance(statement, ir.Assign) or not isinstance(statement.value, ir.Load):
         return False

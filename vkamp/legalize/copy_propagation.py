@@ -34,12 +34,12 @@ def _pure(kernel: ir.Kernel) -> frozenset[str]:
     """The functions that change only their variables, and do not wait."""
     found: set[str] = set()
     for function in kernel.functions:
-        if all(_changes_nothing(s, found) for s in ir.walk_statements(function.body)):
+        if all(_is_pure(s, found) for s in ir.walk_statements(function.body)):
             found.add(function.name)
     return frozenset(found)
 
 
-def _changes_nothing(statement: ir.Stmt, pure: set[str]) -> bool:
+def _is_pure(statement: ir.Stmt, pure: set[str]) -> bool:
     if isinstance(statement, ir.Assign):
         root = ir.root_of(statement.place)
         if not isinstance(root, ir.Local):
@@ -50,7 +50,7 @@ def _changes_nothing(statement: ir.Stmt, pure: set[str]) -> bool:
         return statement.function in pure
     if isinstance(statement, ir.UniformAssert):
         return True
-    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.Matrix, ir.Operation))
+    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.MatrixOperation, ir.Operation))
 
 
 def _function(function: ir.Function, pure: frozenset[str] | None) -> ir.Function:

@@ -107,7 +107,7 @@ class _Where:
 
 def phases_of(block: ir.Block) -> tuple[Item, ...]:
     """The tree of a kernel's body.  NotLowerable if it has none."""
-    return _Splitter().block(block, _Where())
+    return _PhaseSplitter().block(block, _Where())
 
 
 # -- where a barrier may follow ------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _jumps(block: ir.Block, in_loop: bool = False) -> Iterator[ir.Break | ir.Con
 # -- the tree ------------------------------------------------------------------------------------------------------
 
 
-class _Splitter:
+class _PhaseSplitter:
     def block(self, block: ir.Block, where: _Where) -> tuple[Item, ...]:
         items: list[Item] = []
         run: list[ir.Stmt] = []

@@ -86,7 +86,7 @@ def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool)
 def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> Compiled:
     artifacts = prebuilt.active() if keep else None
     if artifacts is not None:
-        store = kernel_cache.Store(artifacts)
+        store = kernel_cache.KernelStore(artifacts)
         with store.described():
             found = _kept(request, captured, store)
             if found is not None:
@@ -94,7 +94,7 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
             if artifacts.recording:
                 return _record(request, captured, store, artifacts)
         artifacts.not_found[request.function.__name__] = kernel_cache.signature_text(request)
-    store = kernel_cache.Store()
+    store = kernel_cache.KernelStore()
     place = kernel_cache.place_of(request, store) if keep else None
     found = kernel_cache.kernel(place, request, captured, store) if place is not None else None
     if found is not None:
@@ -109,18 +109,18 @@ def load_early() -> None:
 
     A process that finds its kernels in the cache needs neither.
     """
-    if prebuilt.active() is None and not kernel_cache.has_kept(kernel_cache.Store()):
+    if prebuilt.active() is None and not kernel_cache.has_kept(kernel_cache.KernelStore()):
         spirv.start()
         compiler_module()
 
 
-def _kept(request: Request, captured: Mapping[str, Any], store: kernel_cache.Store) -> Compiled | None:
+def _kept(request: Request, captured: Mapping[str, Any], store: kernel_cache.KernelStore) -> Compiled | None:
     place = kernel_cache.place_of(request, store)
     return None if place is None else kernel_cache.kernel(place, request, captured, store)
 
 
 def _record(
-    request: Request, captured: Mapping[str, Any], store: kernel_cache.Store, artifacts: prebuilt.Artifacts
+    request: Request, captured: Mapping[str, Any], store: kernel_cache.KernelStore, artifacts: prebuilt.Artifacts
 ) -> Compiled:
     """Compiles a kernel and keeps it in the artifacts; notes why that cannot be."""
     compiled: Compiled = compiler_module().compile_kernel(request, captured)

@@ -68,7 +68,7 @@ _Name = tuple[str, int, str]
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-class Store:
+class KernelStore:
     """Where kernels are kept: in the user's cache, or in a folder of artifacts."""
 
     def __init__(self, artifacts: Artifacts | None = None) -> None:
@@ -116,7 +116,7 @@ def _compiler() -> str | None:
 _USED = "used"
 
 
-def has_kept(store: Store) -> bool:
+def has_kept(store: KernelStore) -> bool:
     """Whether a process has kept a kernel of this compiler."""
     compiler = store.compiler()
     return compiler is not None and default_cache().get(_hash(_USED, compiler)) is not None
@@ -132,7 +132,7 @@ def _note_kept(compiler: str, folder: Path | None) -> None:
 # -- what was asked for --------------------------------------------------------------------------------------------
 
 
-def place_of(request: Request, store: Store) -> str | None:
+def place_of(request: Request, store: KernelStore) -> str | None:
     """What a request's kernel is kept under; ``None`` if it is compiled in every process."""
     if request.owner is not None or os.environ.get("VKAMP_VERIFY") or store.cache.folder is None:
         return None
@@ -307,7 +307,7 @@ def rebind(compiled: Compiled, function: FunctionType) -> None:
         compiled.whole.function = weakref.ref(function)
 
 
-def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Store) -> Compiled | None:
+def kernel(place: str, request: Request, captured: Mapping[str, Any], store: KernelStore) -> Compiled | None:
     """The kernel of a request, if it is kept and its names mean the same."""
     cache = store.cache
     index = _read(cache, place)
@@ -391,7 +391,7 @@ def _short(kind: ArgType) -> str:
 
 
 def keep_kernel(
-    place: str, request: Request, captured: Mapping[str, Any], compiled: Compiled, store: Store
+    place: str, request: Request, captured: Mapping[str, Any], compiled: Compiled, store: KernelStore
 ) -> Compiled:
     """Keeps what the compiler found, where another process can; the kernel, with what its programs are kept under."""
     found = None if compiled.warned else _names(request, compiled.guards)

@@ -13,7 +13,7 @@ from vkamp.run.engine import Queue, Sink, Timing, Transfer
 from vkamp.tracebacks import contextmanager
 
 
-class _View:
+class _QueueEvents:
     """The events of one queue."""
 
     def __init__(self, queue: Queue) -> None:
@@ -49,13 +49,13 @@ class _Collector:
     def __init__(self) -> None:
         self.began = time.perf_counter()
         self._lock = threading.Lock()
-        self._views: list[_View] = []
+        self._views: list[_QueueEvents] = []
         self._missed: list[str] = []
 
     def sink(self, queue: Queue) -> Sink:
         """The collector of the events of a queue."""
         with self._lock:
-            self._views.append(_View(queue))
+            self._views.append(_QueueEvents(queue))
             return self._views[-1].take
 
     def missed(self, queue: Queue, reason: AmpError) -> None:
@@ -71,7 +71,7 @@ class _Collector:
         launches: list[ProfiledLaunch] = []
         transfers: list[ProfiledTransfer] = []
         uncertainty = 0.0
-        used = sorted((view for view in self._views if view.timings or view.transfers), key=_View.first)
+        used = sorted((view for view in self._views if view.timings or view.transfers), key=_QueueEvents.first)
         for number, view in enumerate(used, 1):
             offset, doubt = view.clock()
             uncertainty = max(uncertainty, doubt)
@@ -91,7 +91,7 @@ class _Collector:
         transfers.sort(key=lambda each: each.started)
         made._end(seconds, tuple(launches), tuple(transfers), uncertainty, tuple(self._missed))
 
-    def _launch(self, view: _View, number: int, timing: Timing, offset: float) -> ProfiledLaunch:
+    def _launch(self, view: _QueueEvents, number: int, timing: Timing, offset: float) -> ProfiledLaunch:
         launch = timing.launch
         started = timing.started + offset
         return ProfiledLaunch(

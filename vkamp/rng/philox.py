@@ -48,7 +48,7 @@ def philox4x64(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
     return a, b, c, d
 
 
-class _Words4x32(Words):
+class _PhiloxWords(Words):
     __slots__ = ("high", "key")
 
     def __init__(self, n: int, position: int, key: tuple[int, ...]) -> None:
@@ -75,7 +75,7 @@ class Philox4x32(CounterBased):
     words_per_counter = 4
 
     def words(self, n: int, position: int) -> Words:
-        return _Words4x32(n, position, self.key)
+        return _PhiloxWords(n, position, self.key)
 
 
 class _Words4x64(Words):

@@ -95,7 +95,7 @@ class Threefry2x32(CounterBased):
         return _Words2x32(n, position, self.key)
 
 
-class _Words4x32(Words):
+class _ThreefryWords(Words):
     __slots__ = ("high", "key")
 
     def __init__(self, n: int, position: int, key: tuple[int, ...]) -> None:
@@ -120,4 +120,4 @@ class Threefry4x32(CounterBased):
     words_per_counter = 4
 
     def words(self, n: int, position: int) -> Words:
-        return _Words4x32(n, position, self.key)
+        return _ThreefryWords(n, position, self.key)

@@ -42,7 +42,7 @@ _NO_DEVICE = (
 )
 
 
-class _State:
+class _KnownDevices:
     """The devices, once they are known."""
 
     devices: list[DeviceInfo] | None = None
@@ -55,17 +55,17 @@ def vulkan_devices(*, search_browsers: bool = False) -> list[DeviceInfo]:
     if there are others. Raises ``AmpError`` which says what to install, if there is no loader or no device.
     """
     with libraries.lock:
-        if _State.devices is None:
+        if _KnownDevices.devices is None:
             libraries.known.steps.clear()
-            _State.devices = _discover()
+            _KnownDevices.devices = _discover()
         if search_browsers and libraries.known.added is None:
-            _State.devices = _add_swiftshader(_State.devices) or _State.devices
-        return list(_State.devices)
+            _KnownDevices.devices = _add_swiftshader(_KnownDevices.devices) or _KnownDevices.devices
+        return list(_KnownDevices.devices)
 
 
 def known_devices() -> object:
     """An object that identifies the known devices: another one after a change, None before the first search."""
-    return _State.devices
+    return _KnownDevices.devices
 
 
 def as_kompute(info: DeviceInfo) -> DeviceInfo:

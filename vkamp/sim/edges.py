@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Edges:
+class VectorClocks:
     """The vector clocks of the threads of a launch, by their numbers."""
 
     def __init__(self, sites: int) -> None:
@@ -64,9 +64,9 @@ def _join(into: dict[int, int], other: dict[int, int]) -> None:
 class _Edged(OwnerShadow):
     """A shadow for kernels with acquires and releases."""
 
-    edges: Edges
+    edges: VectorClocks
 
-    def with_edges(self, edges: Edges) -> Self:
+    def with_edges(self, edges: VectorClocks) -> Self:
         """The shadow itself."""
         self.edges = edges
         self.stamps: dict[tuple[int, int], int] = {}

@@ -12,7 +12,7 @@ from vkamp.ir.types import NUMBERS, SCALARS, Scalar, int_range
 from vkamp.sim.faults import NOWHERE, FaultReporter, Thread
 from vkamp.sim.matrices import mul_add
 from vkamp.sim.memory import LETTERS, ZEROS, KernelArray, Layout, nothing
-from vkamp.sim.output import Output, debugger
+from vkamp.sim.output import LaunchOutput, debugger
 from vkamp.sim.shadow import Clock
 from vkamp.sim.uniform_asserts import UniformAsserts
 
@@ -135,7 +135,7 @@ def _conversions(judge: FaultReporter) -> dict[str, Any]:
     return out
 
 
-def helpers(judge: FaultReporter, clock: Clock, uniform: UniformAsserts, output: Output) -> dict[str, Any]:
+def helpers(judge: FaultReporter, clock: Clock, uniform: UniformAsserts, output: LaunchOutput) -> dict[str, Any]:
     """The helpers by their names in the generated code."""
     return {
         **_conversions(judge),

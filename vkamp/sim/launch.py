@@ -22,11 +22,11 @@ from vkamp.ir.passes import required
 from vkamp.ir.types import Array, int_range
 from vkamp.progress import NOTHING, Activity, activity
 from vkamp.sim.collect import Collected, CollectingArray, CollectingBuffer, CollectingShadow
-from vkamp.sim.edges import EdgedFencedShadow, EdgedLaunchShadow, EdgedTileShadow, Edges
+from vkamp.sim.edges import EdgedFencedShadow, EdgedLaunchShadow, EdgedTileShadow, VectorClocks
 from vkamp.sim.faults import FaultReporter, Grid, Site, Thread
 from vkamp.sim.helpers import helpers
 from vkamp.sim.memory import BufferMemory, KernelArray, MemoryRegion, bind
-from vkamp.sim.output import Follow, Output
+from vkamp.sim.output import Follow, LaunchOutput
 from vkamp.sim.program import Mode, TranslatedProgram
 from vkamp.sim.schedule import SWITCH, Orders, Schedule
 from vkamp.sim.shadow import Clock, FencedShadow, LaunchShadow, Shadow, TileShadow
@@ -200,9 +200,9 @@ class _Launch:
         self.collected = collected
         collect = collected.add if collected is not None else None
         self.judge = FaultReporter(kernel, self.grid, self.program.sites, collect, self.program.unit)
-        self.output = Output(self.judge, kernel.name, follow)
+        self.output = LaunchOutput(self.judge, kernel.name, follow)
         self.clock = Clock()
-        self.edges = Edges(len(self.program.sites)) if self.program.edged else None
+        self.edges = VectorClocks(len(self.program.sites)) if self.program.edged else None
         self.uniform = UniformAsserts(self.judge)
         self.orders = Orders(schedule)
         self.races = races

@@ -86,7 +86,7 @@ def debugger() -> Callable[[], None]:
 # -- output --------------------------------------------------------------------------------------------------------
 
 
-class Output:
+class LaunchOutput:
     """The standard output of one launch.
 
     Each line of a print begins with its thread, unless one thread is followed.

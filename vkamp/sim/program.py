@@ -44,7 +44,7 @@ class TranslatedProgram:
     constants: dict[str, Any] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     fences: dict[int, Fence] = field(default_factory=dict)
-    meetings: dict[int, ir.Subgroup | ir.Matrix] = field(default_factory=dict)
+    meetings: dict[int, ir.Subgroup | ir.MatrixOperation] = field(default_factory=dict)
     #: The types as which the generated code accesses buffers.
     letters: set[str] = field(default_factory=set)
     waits: bool = False

@@ -67,7 +67,7 @@ class FunctionTranslator(ExpressionTranslator):
         for statement in ir.walk_statements(self.function.body):
             if isinstance(statement, ir.Barrier) and statement.fence.waits:
                 return True
-            if isinstance(statement, (ir.Matrix, ir.Subgroup)) or self._switches(statement):
+            if isinstance(statement, (ir.MatrixOperation, ir.Subgroup)) or self._switches(statement):
                 return True
             if isinstance(statement, ir.Call) and statement.function in self.waiting:
                 return True
@@ -254,7 +254,7 @@ class FunctionTranslator(ExpressionTranslator):
         place = ir.Local(node.span, kind, node.result)
         return [given, ast.Expr(ast.Yield(ast.Constant(site))), self.store(place, got, node.span)]
 
-    def _matrix(self, node: ir.Matrix) -> list[ast.stmt]:
+    def _matrix(self, node: ir.MatrixOperation) -> list[ast.stmt]:
         """The threads of a subgroup meet; then each has the elements of its lane, a product by numpy."""
         site = self.site(node.span, text=function_of(node))
         self.program.meetings[site] = node

@@ -67,7 +67,7 @@ class Meetings:
     def _meet(self, threads: Sequence[Thread], site: int) -> None:
         """Passes each thread of a subgroup its result of the function."""
         node = self._program.meetings[site]
-        if isinstance(node, ir.Matrix):
+        if isinstance(node, ir.MatrixOperation):
             return  # Each thread goes on with the elements of its lane.
         row = SUBGROUPS[node.name]
         given = [thread.given for thread in threads]

@@ -4,8 +4,8 @@
 """
 
 from vkamp.tuning.autotuned import Autotuned, TuningWarning, autotune
-from vkamp.tuning.report import Report
+from vkamp.tuning.report import TuningReport
 from vkamp.tuning.search import tune
 from vkamp.tuning.space import Parameters, size_class
 
-__all__ = ["Autotuned", "Parameters", "Report", "TuningWarning", "autotune", "size_class", "tune"]
+__all__ = ["Autotuned", "Parameters", "TuningReport", "TuningWarning", "autotune", "size_class", "tune"]

@@ -36,20 +36,20 @@ _MAX_CHOSEN = 1024
 registry: dict[str, Autotuned] = {}
 #: For a thread or task: the candidate that a search forces, and the calls that it records.
 _forced: ContextVar[tuple[Autotuned, Parameters] | None] = ContextVar("vkamp_forced_parameters", default=None)
-_noted: ContextVar[list[Call] | None] = ContextVar("vkamp_tuned_calls", default=None)
+_noted: ContextVar[list[TunedCall] | None] = ContextVar("vkamp_tuned_calls", default=None)
 
 
 class TuningWarning(UserWarning):
     """A stored result or a table that cannot be used."""
 
 
-class _State:
+class _ResultCount:
     """A counter that changes with every result that this process stores: chosen parameters are then looked up again."""
 
     generation = 0
 
 
-class Call:
+class TunedCall:
     """A call of a tuned function, which a search repeats."""
 
     def __init__(self, tuned: Autotuned, view: amp.accelerator_view, args: tuple[Any, ...], named: dict[str, Any]):
@@ -140,21 +140,21 @@ class Autotuned:
         view = self.view_of(args, named)
         noted = _noted.get()
         if noted is not None:
-            noted.append(Call(self, view, args, named))
+            noted.append(TunedCall(self, view, args, named))
             return self.default(*args, **named)
         mode = _mode()
         if mode == "off":
             return self.default(*args, **named)
         key = view, self.key(*args, **named)
         known = self._chosen.get(key)
-        if known is None or known[0] != _State.generation:
+        if known is None or known[0] != _ResultCount.generation:
             if len(self._chosen) >= _MAX_CHOSEN:
                 self._chosen.clear()
-            found = self._look_up(Call(self, view, args, named), mode)
-            self._chosen[key] = known = _State.generation, found or self.default(*args, **named)
+            found = self._look_up(TunedCall(self, view, args, named), mode)
+            self._chosen[key] = known = _ResultCount.generation, found or self.default(*args, **named)
         return known[1]
 
-    def _look_up(self, call: Call, mode: str) -> Parameters | None:
+    def _look_up(self, call: TunedCall, mode: str) -> Parameters | None:
         """The parameters that the store or a table has; with ``VKAMP_TUNE=on``, those that a search finds."""
         info = info_of(call.view)
         limits = call.view.accelerator.limits
@@ -196,10 +196,10 @@ class Autotuned:
 
 
 #: The function that searches for a call. The package registers it, because it uses this module.
-_searcher: list[Callable[[Call], Any]] = []
+_searcher: list[Callable[[TunedCall], Any]] = []
 
 
-def set_searcher(search: Callable[[Call], Any]) -> None:
+def set_searcher(search: Callable[[TunedCall], Any]) -> None:
     """Registers the function that ``VKAMP_TUNE=on`` calls."""
     _searcher[:] = [search]
 
@@ -237,15 +237,15 @@ def _mode() -> str:
 
 def changed() -> None:
     """Makes calls look up their parameters again, because a result was stored."""
-    _State.generation += 1
+    _ResultCount.generation += 1
 
 
 def settings() -> Any:
     """Values outside of the arguments on which calls of tuned functions depend; part of the keys of repeated calls."""
     forced, noting = _forced.get(), _noted.get()
     if forced is None and noting is None:
-        return _State.generation
-    return _State.generation, None if forced is None else (forced[0].name, str(forced[1])), id(noting)
+        return _ResultCount.generation
+    return _ResultCount.generation, None if forced is None else (forced[0].name, str(forced[1])), id(noting)
 
 
 @contextmanager
@@ -259,9 +259,9 @@ def forcing(tuned: Autotuned, parameters: Parameters) -> Iterator[None]:
 
 
 @contextmanager
-def noting() -> Iterator[list[Call]]:
+def noting() -> Iterator[list[TunedCall]]:
     """Records the calls of tuned functions of this thread (or task), which use their defaults."""
-    calls: list[Call] = []
+    calls: list[TunedCall] = []
     token = _noted.set(calls)
     try:
         yield calls

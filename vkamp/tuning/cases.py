@@ -19,7 +19,7 @@ _MOST, _CASES = 1 << 16, 10
 _TOLERANCES = {16: 1e-2, 32: 1e-4, 64: 1e-10}
 
 
-class Arguments(NamedTuple):
+class TunedArguments(NamedTuple):
     """The arguments of a call."""
 
     args: tuple[Any, ...]
@@ -56,7 +56,7 @@ def _count(a: Any) -> int:
     return math.prod(shape_of(a))
 
 
-def replaced(given: Arguments, make: Callable[[Any], Any]) -> Arguments:
+def replaced(given: TunedArguments, make: Callable[[Any], Any]) -> TunedArguments:
     """The arguments with other containers; a container that occurs twice is replaced by one."""
     made = {id(each): make(each) for each in containers_of(given)}
 
@@ -67,10 +67,10 @@ def replaced(given: Arguments, make: Callable[[Any], Any]) -> Arguments:
             return type(value)(map(swap, value))
         return value
 
-    return Arguments(tuple(map(swap, given.args)), {name: swap(value) for name, value in given.named.items()})
+    return TunedArguments(tuple(map(swap, given.args)), {name: swap(value) for name, value in given.named.items()})
 
 
-def copied(given: Arguments, view: amp.accelerator_view) -> Arguments:
+def copied(given: TunedArguments, view: amp.accelerator_view) -> TunedArguments:
     """The arguments with copies of the containers on the device."""
 
     def copy(a: Any) -> Any:
@@ -83,7 +83,7 @@ def copied(given: Arguments, view: amp.accelerator_view) -> Arguments:
     return replaced(given, copy)
 
 
-def outcome(result: Any, given: Arguments) -> list[np.ndarray[Any, Any]]:
+def outcome(result: Any, given: TunedArguments) -> list[np.ndarray[Any, Any]]:
     """The effect of a call: the elements of its result and of its arguments, on the host."""
     scalars = [result] if np.isscalar(result) or type(result).__name__ == "device_scalar" else []
     return [np.array(each) for each in (*scalars, *containers_of(result), *containers_of(given))]
@@ -112,7 +112,9 @@ def difference(
     return ""
 
 
-def awkward(given: Arguments, parameters: Parameters, view: amp.accelerator_view) -> Iterator[tuple[str, Arguments]]:
+def awkward(
+    given: TunedArguments, parameters: Parameters, view: amp.accelerator_view
+) -> Iterator[tuple[str, TunedArguments]]:
     """Small cases, each with a text that describes it: one element, and one less and one more than the parameters'
     numbers.
 
@@ -135,7 +137,9 @@ def awkward(given: Arguments, parameters: Parameters, view: amp.accelerator_view
     yield f"sizes of {last}, strided", _resized(given, {n: last + k for k, n in enumerate(sizes)}, view, strided=True)
 
 
-def _resized(given: Arguments, sizes: dict[int, int], view: amp.accelerator_view, *, strided: bool) -> Arguments:
+def _resized(
+    given: TunedArguments, sizes: dict[int, int], view: amp.accelerator_view, *, strided: bool
+) -> TunedArguments:
     def resize(a: Any) -> Any:
         shape = tuple(sizes[n] for n in shape_of(a))
         data = np.resize(np.asarray(a).reshape(-1)[: math.prod(shape)], shape)
@@ -156,4 +160,4 @@ def _resized(given: Arguments, sizes: dict[int, int], view: amp.accelerator_view
             return amp.extent(*(sizes.get(n, n) for n in value))
         return value
 
-    return Arguments(tuple(map(other, made.args)), {name: other(value) for name, value in made.named.items()})
+    return TunedArguments(tuple(map(other, made.args)), {name: other(value) for name, value in made.named.items()})

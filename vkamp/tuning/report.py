@@ -78,7 +78,7 @@ class Search:
 
 
 @entry_point
-class Report:
+class TuningReport:
     """The result of ``amp.tune``; ``searches`` has one entry for each tuned function and key."""
 
     def __init__(self, searches: Sequence[Search]) -> None:
@@ -124,7 +124,7 @@ class Report:
         return self.table()
 
     def __repr__(self) -> str:
-        return f"<Report: {'; '.join(map(str, self.searches))}>"
+        return f"<TuningReport: {'; '.join(map(str, self.searches))}>"
 
 
 def shown(seconds: float) -> str:

@@ -17,9 +17,9 @@ from vkamp.progress import activity
 from vkamp.run.accelerators import info_of
 from vkamp.tracebacks import entry_point
 from vkamp.tuning import autotuned, tables, timing
-from vkamp.tuning.autotuned import Autotuned, Call, forcing, noting
-from vkamp.tuning.cases import Arguments, awkward, containers_of, copied, difference, outcome
-from vkamp.tuning.report import Report, Search, Trial
+from vkamp.tuning.autotuned import Autotuned, TunedCall, forcing, noting
+from vkamp.tuning.cases import TunedArguments, awkward, containers_of, copied, difference, outcome
+from vkamp.tuning.report import Search, Trial, TuningReport
 from vkamp.tuning.space import ALL, Parameters, label, values_of
 from vkamp.tuning.store import Store
 
@@ -39,7 +39,7 @@ Progress = Callable[[str, int, int, str], Any]
 @entry_point
 def tune(
     function: Any, /, *args: Any, budget: float = 10.0, progress: Progress | None = None, **named: Any
-) -> Report:  # fmt: skip
+) -> TuningReport:  # fmt: skip
     """Searches the parameters of a tuned function, or of those that a function calls, for a call with these arguments.
 
     The arguments are copied, and stay as they are.  Each candidate is compared with the default's results (or those of
@@ -55,17 +55,17 @@ def tune(
         raise ValueError(f"tune: budget={budget!r}: it must be a positive number of seconds")
     with autotuned.searching:
         if isinstance(function, Autotuned):
-            calls = [Call(function, function.view_of(args, named), args, named)]
+            calls = [TunedCall(function, function.view_of(args, named), args, named)]
         else:
             with noting() as noted:
                 function(*args, **named)
             calls = list({(each.tuned.name, each.key): each for each in noted}.values())
         if not calls:
             raise ValueError(f"tune: {getattr(function, '__name__', function)!r} calls no function of amp.autotune")
-        return Report([search(each, budget / len(calls), progress) for each in calls])
+        return TuningReport([search(each, budget / len(calls), progress) for each in calls])
 
 
-def search(call: Call, budget: float = 10.0, progress: Progress | None = None) -> Search:
+def search(call: TunedCall, budget: float = 10.0, progress: Progress | None = None) -> Search:
     """The search for one call of one tuned function."""
     with autotuned.searching, activity(f"tuning {call.tuned.__name__}"):
         return _Searching(call, budget, progress).run()
@@ -74,9 +74,9 @@ def search(call: Call, budget: float = 10.0, progress: Progress | None = None) -
 class _Searching:
     """One search."""
 
-    def __init__(self, call: Call, budget: float, progress: Progress | None) -> None:
+    def __init__(self, call: TunedCall, budget: float, progress: Progress | None) -> None:
         self.call, self.tuned, self.view = call, call.tuned, call.view
-        self.given = Arguments(tuple(call.args), dict(call.named))
+        self.given = TunedArguments(tuple(call.args), dict(call.named))
         self.space = self.tuned.space
         self.limits = self.view.accelerator.limits
         self.store = Store(info_of(self.view))
@@ -234,14 +234,14 @@ class _Searching:
         except (AmpError, TypeError, ValueError) as error:
             return _first_line(error)
 
-    def _cases(self, parameters: Parameters) -> Iterable[tuple[str, Arguments]]:
+    def _cases(self, parameters: Parameters) -> Iterable[tuple[str, TunedArguments]]:
         given = self.tuned.options["cases"]
         if given is None:
             return awkward(self.given, parameters, self.view)
         made = given(*self.given.args, **self.given.named)
-        return ((f"case {k}", Arguments(tuple(each), {})) for k, each in enumerate(made))
+        return ((f"case {k}", TunedArguments(tuple(each), {})) for k, each in enumerate(made))
 
-    def _checked(self, parameters: Parameters, case: Arguments) -> str:
+    def _checked(self, parameters: Parameters, case: TunedArguments) -> str:
         """The findings of check mode in a candidate's launches."""
         given = copied(case, self.view)
         try:
@@ -279,7 +279,7 @@ class _Searching:
         self.single[self.default] = time.perf_counter() - started
         del kept
 
-    def _expected(self, name: str, case: Arguments) -> list[np.ndarray[Any, Any]] | None:
+    def _expected(self, name: str, case: TunedArguments) -> list[np.ndarray[Any, Any]] | None:
         """The right results of a case; ``None`` for a case that the function refuses."""
         if name not in self.expected:
             try:
@@ -290,18 +290,18 @@ class _Searching:
                 self.expected[name] = None
         return self.expected[name]
 
-    def _reference(self, given: Arguments) -> list[np.ndarray[Any, Any]]:
+    def _reference(self, given: TunedArguments) -> list[np.ndarray[Any, Any]]:
         right = self.tuned.options["reference"]
         if right is None:
             default = self.tuned.default(*given.args, **given.named)
             return outcome(self._call(default, given), given)
         return outcome(right(*given.args, **given.named), given)
 
-    def _outcome(self, parameters: Parameters, case: Arguments) -> list[np.ndarray[Any, Any]]:
+    def _outcome(self, parameters: Parameters, case: TunedArguments) -> list[np.ndarray[Any, Any]]:
         given = copied(case, self.view)
         return outcome(self._call(parameters, given), given)
 
-    def _call(self, parameters: Parameters, given: Arguments) -> Any:
+    def _call(self, parameters: Parameters, given: TunedArguments) -> Any:
         with forcing(self.tuned, parameters):
             return self.tuned.run(parameters, given.args, given.named)
 
@@ -314,7 +314,7 @@ class _Searching:
             self.chains[parameters].run()
         return self.chains[parameters]
 
-    def _restored(self, parameters: Parameters, given: Arguments) -> Any:
+    def _restored(self, parameters: Parameters, given: TunedArguments) -> Any:
         if self.pristine is not None:
             bound, pristine = (self._bound(each) for each in (given, self.pristine))
             for name in self.tuned.options["restore"]:
@@ -322,7 +322,7 @@ class _Searching:
                     amp.copy(one, other)
         return self._call(parameters, given)
 
-    def _bound(self, given: Arguments) -> dict[str, Any]:
+    def _bound(self, given: TunedArguments) -> dict[str, Any]:
         signature = inspect.signature(self.tuned.function)
         return dict(signature.bind_partial(*given.args, **given.named).arguments)
 

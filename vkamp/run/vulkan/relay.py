@@ -35,7 +35,7 @@ _MIN = 1 << 20
 Buffer = DeviceBuffer[MemorySlot]
 
 
-class _Piece(DeviceBuffer[MemorySlot]):
+class _RelayPart(DeviceBuffer[MemorySlot]):
     """A part of a relay; it keeps the relay's memory alive."""
 
     def __init__(self, queue: VulkanQueue, slot: MemorySlot) -> None:
@@ -113,7 +113,7 @@ class _Trip:
                 if piece in self.readers:
                     self.other.wait_for(self.readers[piece])
                 size = min(self.relay.piece, nbytes - start)
-                into = _Piece(self.one, self.relay.slots[0][piece])
+                into = _RelayPart(self.one, self.relay.slots[0][piece])
                 regions = staging.regions_of(ByteSet.interval(0, size), source_offset + start, 0)
                 self.coming.append((self.one.copy_now(source, into, regions), piece, start))
             while self.coming:
@@ -123,7 +123,7 @@ class _Trip:
         """Makes the other device read the oldest piece."""
         submission, piece, start = self.coming[0]
         self.one.wait_for(submission)
-        out_of = _Piece(self.other, self.relay.slots[1][piece])
+        out_of = _RelayPart(self.other, self.relay.slots[1][piece])
         size = min(self.relay.piece, nbytes - start)
         regions = staging.regions_of(ByteSet.interval(0, size), 0, target_offset + start)
         self.readers[piece] = self.other.copy_now(out_of, target, regions)
