@@ -90,7 +90,7 @@ class Exporter:
         self.sizes = (ctypes.c_int64 * len(shape))(*shape)
         self.steps = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
         self.device = (more.get("device", 1), 0)
-        self.made = made = (dlpack._ManagedVersioned if versioned else dlpack._Managed)()
+        self.made = made = (dlpack._ManagedVersioned if versioned else dlpack._ManagedTensor)()
         pointer = ctypes.POINTER(ctypes.c_int64)
         made.tensor = dlpack._Tensor(
             memory.ctypes.data or None,

@@ -490,7 +490,7 @@ class _Analysis:
         self._set(statement.result, dict.fromkeys(parts_of(statement.result.type), value), statement.span, state, frame)
         return state
 
-    def _matrix(self, statement: ir.MatrixOperation, state: FlowState, frame: FunctionFlow) -> FlowState:
+    def _matrix_operation(self, statement: ir.MatrixOperation, state: FlowState, frame: FunctionFlow) -> FlowState:
         diversion = self._missing(state, frame)
         if diversion is not None and self.group == "subgroup":
             fields = {"name": function_of(statement), "what": "it is"}

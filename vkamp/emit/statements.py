@@ -545,7 +545,7 @@ class _FunctionPrinter:
         text = f"{swap}({args[0]})" if swap else _filled(glsl, *args)
         self.add(f"{self._target(statement.result, position)} = {text};", statement.span)
 
-    def _matrix(self, statement: ir.MatrixOperation, position: Position) -> None:
+    def _matrix_operation(self, statement: ir.MatrixOperation, position: Position) -> None:
         if statement.op == "map":
             path, index = position
             (loop,) = statement.body

@@ -398,7 +398,7 @@ class _FunctionVerifier:
         found = str(value) if row.result == "value" else row.result
         self.expect(str(statement.result.type) == found, statement, f"gives {found}")
 
-    def _matrix(self, statement: ir.MatrixOperation) -> None:
+    def _matrix_operation(self, statement: ir.MatrixOperation) -> None:
         self._subgroups_exist(statement)
         for argument in statement.args:
             self.expr(argument)

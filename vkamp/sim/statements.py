@@ -254,7 +254,7 @@ class FunctionTranslator(ExpressionTranslator):
         place = ir.Local(node.span, kind, node.result)
         return [given, ast.Expr(ast.Yield(ast.Constant(site))), self.store(place, got, node.span)]
 
-    def _matrix(self, node: ir.MatrixOperation) -> list[ast.stmt]:
+    def _matrix_operation(self, node: ir.MatrixOperation) -> list[ast.stmt]:
         """The threads of a subgroup meet; then each has the elements of its lane, a product by numpy."""
         site = self.site(node.span, text=function_of(node))
         self.program.meetings[site] = node

@@ -121,7 +121,7 @@ class Rewriter:
     def _break(self, statement: ir.Stmt) -> None:
         self.out.append(statement)
 
-    def _matrix(self, statement: ir.MatrixOperation) -> None:
+    def _matrix_operation(self, statement: ir.MatrixOperation) -> None:
         """Thread by thread: the accesses of each thread are those of its lane."""
         self.out.extend(self.block(statement.body))
 

@@ -121,7 +121,7 @@ class Interpreter:
             for variable in ir.results(statement):
                 self.run.state.env[variable.name] = None
 
-    def _matrix(self, statement: ir.MatrixOperation) -> None:
+    def _matrix_operation(self, statement: ir.MatrixOperation) -> None:
         self._nested(statement, 0, statement.body)
 
     def _aside(self, statement: ir.Assert | ir.Aside) -> None:
