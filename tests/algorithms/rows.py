@@ -179,7 +179,7 @@ for axis in (None, 0, 1):
     )  # fmt: skip
 row("count", lambda a, k: alg.count(a, 7, **k), lambda a: (a == 7).sum())
 row("count_if", lambda a, k: alg.count_if(a, lambda x: x > 9, axis=1, **k), lambda a: (a > 9).sum(1), rank=2)
-row("count_nonzero", lambda a, k: alg.count_nonzero(a, **k), lambda a: np.count_nonzero(a))
+row("count_nonzero", lambda a, k: alg.count_nonzero(a, axis=0, **k), lambda a: np.count_nonzero(a, 0), rank=2)
 row("all_of", lambda a, k: alg.all_of(a, lambda x: x > 9, **k), lambda a: (a > 9).all())
 row("any_of", lambda a, k: alg.any_of(a, lambda x: x > 9, **k), lambda a: (a > 9).any())
 row("none_of", lambda a, k: alg.none_of(a, lambda x: x > 9, **k), lambda a: not (a > 9).any())

@@ -35,7 +35,7 @@ def _counted(dtype: Any, view: amp.accelerator_view | None = None, out: Any = No
     return counted(values, device_scalar(amp.array(amp.extent(1), np.int32, [0], accelerator_view=view)))
 
 
-def _everywhere(number: Any, a: Any, axis: int | None, keepdims: bool) -> Any:
+def _everywhere(number: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     """The result of a reduction of no elements, in the shape of numpy's."""
     shape = np.sum(np.asarray(a), axis=axis, keepdims=keepdims).shape
     return np.full(shape, number) if shape else number
@@ -289,7 +289,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "vdot": lambda a, b, **_: np.sum(np.asarray(a)),
     "count": _always(np.int32(0)),
     "count_if": _always_along(np.int32(0)),
-    "count_nonzero": _always(np.int32(0)),
+    "count_nonzero": _always_along(np.int32(0)),
     "all_of": _always(np.True_),
     "any_of": _always(np.False_),
     "none_of": _always(np.True_),

@@ -17,7 +17,7 @@ from vkamp.algorithms._blocks import ITEMS, TILE
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Swapped
 from vkamp.algorithms.reduce import combine, shape_of
-from vkamp.algorithms.reduce_axis import reduced_lines
+from vkamp.algorithms.reduce_axis import in_lines
 from vkamp.algorithms.scalars import device_scalar
 
 #: Tiles of the first launch.
@@ -147,9 +147,10 @@ def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better:
 
 def _extreme(a: Any, less: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None) -> Any:
     source = lazy.of(a)
-    lines = reduced_lines(source.extent, axis, keepdims)
-    source = source.flat()
     view = place(accelerator_view, source)
+    if isinstance(axis, tuple):
+        raise TypeError(f"a position is along one axis, not {axis}")
+    source, lines = in_lines(source, axis, keepdims)
     found = amp.array(shape_of(lines), np.int32, accelerator_view=view)
     row = found.reshape(-1)
     places: lazy.Lazy = lazy.arange(source.extent[0])

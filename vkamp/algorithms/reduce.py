@@ -19,7 +19,7 @@ from vkamp.algorithms._arguments import element, place, value
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
-from vkamp.algorithms.reduce_axis import AxisLines, of_run, reduce_lines_into, reduced_lines
+from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, of_run, reduce_lines_into
 from vkamp.algorithms.scalars import device_scalar
 
 #: The number of tiles in the first launch.
@@ -91,19 +91,17 @@ def reduce(
     op: Any = functional.plus,
     init: Any = None,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """``op`` of all elements, in row-major order, as a device_scalar (AMP Algorithms, C++: ``reduce``).
 
-    With an ``axis``, ``op`` of the elements along it, as an array of the other dimensions; ``keepdims`` keeps the axis
-    with the size 1. ``op`` must be associative, but need not commute. ``init`` comes first. The type is that of
-    ``op``'s result.
+    With an ``axis``, or a tuple of several, ``op`` of the elements along it, in row-major order, as an array of the
+    other dimensions; ``keepdims`` keeps the axes with the size 1. ``op`` must be associative, but need not commute.
+    ``init`` comes first. The type is that of ``op``'s result.
     """
-    source = lazy.of(a)
-    lines = reduced_lines(source.extent, axis, keepdims)
-    source = source.flat()
+    source, lines = in_lines(lazy.of(a), axis, keepdims)
     view = place(accelerator_view, source)
     dtype, op = closed(source, op)
     start = value(init, element(dtype))
@@ -126,7 +124,7 @@ def transform_reduce(
     a: Any,
     *more: Any,
     init: Any = None,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
@@ -138,7 +136,7 @@ def count_if(
     a: Any,
     pred: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:

@@ -37,11 +37,70 @@ def lines_of(extent: amp.extent, axis: int, keepdims: bool) -> AxisLines:
     return AxisLines(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]), result)
 
 
-def reduced_lines(extent: amp.extent, axis: int | None, keepdims: bool) -> AxisLines | None:
-    """The lines of a reduction; None for one of all elements to a single number."""
-    if axis is not None:
-        return lines_of(extent, axis, keepdims)
-    return AxisLines(1, extent.size(), 1, (1,) * extent.rank) if keepdims else None
+#: The axes that a reduction takes: one, several, or all.
+Axes = int | tuple[int, ...] | None
+
+
+class _Reordered(lazy.Lazy):
+    """The elements of a row of several dimensions in another order of these; ``strides`` are positions in the row."""
+
+    __slots__ = ("sizes", "strides", "values")
+
+    def __init__(self, values: lazy.Lazy, sizes: list[int], strides: list[int]) -> None:
+        super().__init__(values.extent)
+        self.values, self.sizes, self.strides = values, amp.extent(sizes), amp.index(strides)
+
+    @amp.func
+    def value(self, p: Any) -> Any:
+        """The element at a position in the other order."""
+        at = 0
+        rest = p
+        for k in amp.static_range(self.sizes.rank - 1, 0, -1):
+            at += rest % self.sizes[k] * self.strides[k]
+            rest = rest // self.sizes[k]
+        return self.values.value(at + rest * self.strides[0])
+
+
+def in_lines(source: lazy.Lazy, axis: Axes, keepdims: bool) -> tuple[lazy.Lazy, AxisLines | None]:
+    """The elements of a source in a row, and the lines of a reduction; None for one of all to a single number.
+
+    Lines along several axes have their elements in row-major order. The row has the order of the source, unless axes
+    that are not neighbours are reduced. Raises ValueError for an axis that the source lacks, or that is given twice.
+    """
+    extent = source.extent
+    if axis is None:
+        return source.flat(), AxisLines(1, extent.size(), 1, (1,) * extent.rank) if keepdims else None
+    if not isinstance(axis, tuple):
+        return source.flat(), lines_of(extent, axis, keepdims)
+    axes = [axis_of(extent, each) for each in axis]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"axis={axis} has an axis of {extent!r} twice")
+    rest = [1 if at in axes else n for at, n in enumerate(extent) if keepdims or at not in axes]
+    groups = _groups(tuple(extent), axes)
+    inner = groups.pop() if groups and not groups[-1][0] else (False, 1, 1)
+    outer, along = ([group for group in groups if group[0] == reduced] for reduced in (False, True))
+    lines = AxisLines(
+        math.prod(n for _, n, _ in outer), math.prod(n for _, n, _ in along), inner[1], tuple(rest) or (1,)
+    )
+    if [*outer, *along] == groups:
+        return source.flat(), lines
+    _, sizes, strides = zip(*(each for each in (*outer, *along, inner) if each[1] > 1), strict=True)
+    return _Reordered(source.flat(), list(sizes), list(strides)), lines
+
+
+def _groups(shape: tuple[int, ...], axes: list[int]) -> list[tuple[bool, int, int]]:
+    """Neighbouring axes that are all reduced, or all kept: whether they are reduced, their size and their stride."""
+    groups: list[tuple[bool, int, int]] = []
+    stride = math.prod(shape)
+    for at, n in enumerate(shape):
+        stride //= n
+        if n == 1:
+            continue
+        if groups and groups[-1][0] == (at in axes):
+            groups[-1] = groups[-1][0], groups[-1][1] * n, stride
+        else:
+            groups.append((at in axes, n, stride))
+    return groups
 
 
 @amp.func

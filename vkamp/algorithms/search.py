@@ -18,7 +18,7 @@ from vkamp.algorithms import _choose, functional, lazy, search_tiles
 from vkamp.algorithms._arguments import computed_type, output, place, value
 from vkamp.algorithms._operators import NOWHERE, Flag, Is, PairPositions, PositionsWhere, Swapped, like, sorts_before
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
-from vkamp.algorithms.reduce_axis import reduced_lines
+from vkamp.algorithms.reduce_axis import Axes, in_lines
 from vkamp.algorithms.scalars import device_scalar
 
 
@@ -96,13 +96,13 @@ def _condition(
     source: lazy.Lazy,
     op: Any,
     accelerator_view: amp.accelerator_view | None,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
 ) -> Any:
     view = place(accelerator_view, source)
-    lines = reduced_lines(source.extent, axis, keepdims)
+    row, lines = in_lines(source, axis, keepdims)
     total = amp.array(shape_of(lines), np.int32, accelerator_view=view)
-    combine(view, source.flat(), lines, total.reshape(-1), op)
+    combine(view, row, lines, total.reshape(-1), op)
     found = amp.array(total.extent, np.uint8, accelerator_view=view)
     amp.parallel_for_each(view, found.extent, _narrow, total, found)
     return device_scalar(found, np.dtype(np.bool_)) if lines is None else found
@@ -133,7 +133,7 @@ def none_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None 
 def all(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
@@ -145,7 +145,7 @@ def all(
 def any(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:

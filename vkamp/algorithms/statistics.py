@@ -1,4 +1,4 @@
-"""Means, variances and the like, of all elements or along an axis: in float32, of float64 elements in float64.
+"""Means, variances and the like, of all elements or along axes: in float32, of float64 elements in float64.
 
 Of complex elements the mean is complex, and the variance is that of their distances to it, a real number.
 """
@@ -19,18 +19,17 @@ from vkamp.algorithms._arguments import computed_type, dtype_of, place
 from vkamp.algorithms._convert import converted
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce import combine, shape_of
-from vkamp.algorithms.reduce_axis import AxisLines, line_of, reduced_lines
+from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, line_of
 from vkamp.algorithms.scalars import device_scalar
 
 
 def _along(
-    a: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None
+    a: Any, axis: Axes, keepdims: bool, accelerator_view: amp.accelerator_view | None
 ) -> tuple[lazy.Lazy, AxisLines, AxisLines | None, amp.accelerator_view]:
     """The elements in a row, as floats; their lines, all in one or along the axis; ``axis`` as ``combine`` takes it."""
     source = lazy.of(a)
-    given = reduced_lines(source.extent, axis, keepdims)
     view = place(accelerator_view, source)
-    row = converted(source, _floating(source)).flat()
+    row, given = in_lines(converted(source, _floating(source)), axis, keepdims)
     n = row.extent[0]
     return row, given or AxisLines(1, n, 1, (1,)), given, view
 
@@ -66,7 +65,7 @@ def _result(out: Any, lines: AxisLines | None) -> Any:
 def mean(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
@@ -116,7 +115,7 @@ def _root(x: Any) -> Any:
 
 
 def _variance(
-    a: Any, axis: int | None, keepdims: bool, ddof: float, accelerator_view: Any, f: Callable[[Any], Any] | None
+    a: Any, axis: Axes, keepdims: bool, ddof: float, accelerator_view: Any, f: Callable[[Any], Any] | None
 ) -> Any:
     source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
     means = _combined(view, source, given, functional.plus, _Divided(lines.n)).reshape(-1)
@@ -132,7 +131,7 @@ def _variance(
 def var(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     ddof: float = 0,
     accelerator_view: amp.accelerator_view | None = None,
@@ -144,7 +143,7 @@ def var(
 def std(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     ddof: float = 0,
     accelerator_view: amp.accelerator_view | None = None,
@@ -180,7 +179,7 @@ def _logarithms(idx, sums, largest):
 def logsumexp(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
@@ -214,15 +213,14 @@ def _apart(idx, pairs, least, largest):
 def minmax(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, Any]:
     """The smallest and the largest element, in one pass; NaN if there is one (C++: ``minmax_element``'s elements)."""
     source = lazy.of(a)
-    lines = reduced_lines(source.extent, axis, keepdims)
-    source = source.flat()
     view = place(accelerator_view, source)
+    source, lines = in_lines(source, axis, keepdims)
     dtype = computed_type(source)
     pairs = amp.array(shape_of(lines), pair_of(dtype, dtype), accelerator_view=view)
     combine(view, lazy.zip(source, source), lines, pairs.reshape(-1), _Extremes(pair_of(dtype, dtype)))

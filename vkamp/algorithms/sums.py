@@ -14,7 +14,7 @@ from vkamp.algorithms._arguments import dtype_of, is_float_of_memory, place
 from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
 from vkamp.algorithms._operators import Is, like
 from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of
-from vkamp.algorithms.reduce_axis import AxisLines, reduced_lines
+from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines
 from vkamp.algorithms.scalars import device_scalar
 
 
@@ -41,25 +41,25 @@ def _convert(idx, source, out):  # type: ignore[no-untyped-def]
 def sum(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     dtype: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The sum, in numpy's type: integers in 64 bits on every device, float16 computed in float32.
 
-    A device_scalar; with an ``axis`` an array, as by :func:`vkamp.algorithms.reduce`.
+    A device_scalar; with an ``axis``, or several, an array, as by :func:`vkamp.algorithms.reduce`.
     """
     source = lazy.of(a)
-    lines = reduced_lines(source.extent, axis, keepdims)
     wanted = sum_type(dtype_of(source)) if dtype is None else np.dtype(dtype)
-    return _add(source.flat(), lines, wanted, place(accelerator_view, source))
+    row, lines = in_lines(source, axis, keepdims)
+    return _add(row, lines, wanted, place(accelerator_view, source))
 
 
 def min(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
@@ -70,7 +70,7 @@ def min(
 def max(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
@@ -81,7 +81,7 @@ def max(
 def prod(
     a: Any,
     *,
-    axis: int | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
     dtype: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
@@ -92,9 +92,15 @@ def prod(
     return reduce(source, functional.multiplies, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
 
 
-def count_nonzero(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """How many elements are not zero, as an int32."""
-    return count_if(a, functional.truth, accelerator_view=accelerator_view)
+def count_nonzero(
+    a: Any,
+    *,
+    axis: Axes = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """How many elements are not zero, as an int32; along an ``axis``, as :func:`vkamp.algorithms.reduce`."""
+    return count_if(a, functional.truth, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
 
 
 def count(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:

@@ -31,25 +31,13 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-def _over(function: Callable[..., Any], values: amp.array, axes: Sequence[int]) -> amp.array:
-    """A reduction over several dimensions, which remain with the size 1."""
-    shape = tuple(1 if k in axes else n for k, n in enumerate(values.extent))
-    if len(axes) == values.rank:
-        row = values.reshape(1, -1)
-        found: amp.array = alg.copy(function(row, axis=1, keepdims=True).reshape(shape))
-        return found
-    for axis in axes:
-        values = function(values, axis=axis, keepdims=True)
-    return values
-
-
 @entry_point
 def _part(chunk: Any, axis: Any, keepdims: bool, function: Callable[..., Any], host: Any = None) -> Any:
     """A reduction of one chunk, or of several results; ``host`` computes it if the device cannot."""
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     if host is not None and lacks(chunk.dtype):
         return host(np.asarray(chunk), axis=axes, keepdims=keepdims)
-    found = with_room(lambda: chunk_of(_over(function, on_device(chunk), axes)))
+    found = with_room(lambda: chunk_of(function(on_device(chunk), axis=axes, keepdims=True)))
     return found if keepdims else np.asarray(found).reshape([n for k, n in enumerate(found.shape) if k not in axes])
 
 
