@@ -1,4 +1,4 @@
-"""Transforms of any length as convolutions, for lengths with a prime factor above 13.
+"""Transforms of any length as convolutions, for lengths with a large prime factor.
 
 L. I. Bluestein, *A Linear Filtering Approach to the Computation of the Discrete Fourier Transform*, 1970. Since ``2 * j
 * k = j^2 + k^2 - (k - j)^2``, a transform is a multiplication by a chirp, a convolution with the conjugate chirp, and
@@ -18,10 +18,11 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose
+from vkamp.fft.butterflies import PRIMES
 from vkamp.fft.ends import direction
 from vkamp.fft.filtered import run_filtered
 from vkamp.fft.lengths import Lines, radices_of, roots, smooth_from, table
-from vkamp.fft.stockham import run_passes
+from vkamp.fft.stockham import PRIMES_IN_PASSES, run_passes
 from vkamp.fft.tiles import run_tiles
 
 
@@ -89,7 +90,7 @@ def run_lines(
 ) -> None:
     """Transforms each line of ``load`` forward into ``store``. ``in_place``: they may have the same memory."""
     is_tiled = _choose.form_of(view) == "tiles"
-    if radices_of(lines.n, primes=is_tiled) is None:
+    if radices_of(lines.n, primes=PRIMES if is_tiled else PRIMES_IN_PASSES) is None:
         run = run_bluestein
     else:
         run = run_tiles if is_tiled else run_passes

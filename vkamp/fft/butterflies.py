@@ -26,8 +26,10 @@ PRODUCTS = {6: (2, 3), 9: (3, 3), 10: (2, 5), 12: (4, 3), 14: (2, 7), 15: (3, 5)
 #: Radices that need more registers than the threads of tiles have.
 LARGE = (20, 24, 25, 32)
 
-#: Radices with so many operations that only GPUs use them.
+#: Radices with so many operations that not all devices have them in registers.
 PRIMES = (17, 19, 23, 29, 31)
+#: Prime radices of passes over memory whose numbers are not in registers.
+LARGER_PRIMES = (37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 
 _HALF = math.sqrt(0.5)
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.butterflies import LARGE, PRIMES, PRODUCTS, RADICES
+from vkamp.fft.butterflies import LARGE, PRODUCTS, RADICES
 
 #: How many bytes of tables are kept.
 _MOST_BYTES = 64 << 20
@@ -62,21 +62,24 @@ class Lines(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def radices_of(n: int, *, plain: bool = False, large: bool = False, primes: bool = False) -> tuple[int, ...] | None:
-    """The radices of as few passes as possible; ``None`` if the length has a prime factor above 13.
+def radices_of(
+    n: int, *, plain: bool = False, large: bool = False, primes: tuple[int, ...] = ()
+) -> tuple[int, ...] | None:
+    """The radices of as few passes as possible; ``None`` if the length has a prime factor above 13 that is not one of
+    ``primes``.
 
     ``plain``: without radices that are products of others, whose kernels take longer to compile. ``large``: also with
-    products above 16. ``primes``: also with primes up to 31.
+    products above 16.
     """
     if n == 1:
         return (1,)
     rest = n
-    for prime in (2, 3, 5, 7, 11, 13) + PRIMES * primes:
+    for prime in (2, 3, 5, 7, 11, 13, *primes):
         while rest % prime == 0:
             rest //= prime
     if rest != 1:
         return None
-    allowed = tuple(sorted(RADICES + LARGE * large + PRIMES * primes))
+    allowed = tuple(sorted(RADICES + LARGE * large + primes))
     return _sorted(_split(n, tuple([radix for radix in allowed if not (plain and radix in PRODUCTS)][::-1])))
 
 

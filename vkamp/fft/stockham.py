@@ -16,13 +16,18 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.fft.butterflies import butterfly, tables_of
+from vkamp.fft.butterflies import LARGER_PRIMES, PRIMES, butterfly, tables_of
+from vkamp.fft.direct import blocks_of, direct_pass, turns_of
 from vkamp.fft.ends import Planes, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of
 from vkamp.fft.twiddles import twiddles
 
 #: From this many numbers on, fewer passes are worth kernels that take longer to compile.
 _MANY = 1 << 15
+#: The prime radices above 13.
+PRIMES_IN_PASSES = PRIMES + LARGER_PRIMES
+#: Subgroups of so few threads are those of SwiftShader, which keeps few numbers in registers.
+_FEW_LANES = 4
 
 
 @amp.kernel
@@ -49,6 +54,13 @@ def stockham_pass(
         target.store(o, amp.int32(to + r * before), number)
 
 
+def _is_direct(view: amp.accelerator_view, radix: int, *, is_long: bool) -> bool:
+    """Whether a prime radix needs more registers than threads have, or a kernel that takes too long to compile."""
+    limits = view.accelerator.limits
+    has_few = limits is not None and limits.subgroup_size <= _FEW_LANES
+    return radix in PRIMES_IN_PASSES and radix > (max(PRIMES) if is_long and not has_few else PRIMES[0])
+
+
 def run_passes(
     view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], *, in_place: bool = False
 ) -> None:
@@ -58,8 +70,11 @@ def run_passes(
     other memory.
     """
     is_long = lines.outer * lines.n * lines.inner >= _MANY
-    radices = radices_of(lines.n, plain=not is_long, large=is_long)
+    radices = radices_of(lines.n, plain=not is_long, large=is_long, primes=PRIMES_IN_PASSES)
     assert radices is not None
+    if in_place and len(radices) == 1 and _is_direct(view, radices[0], is_long=is_long):
+        # Several threads load the numbers of a butterfly.
+        radices = (*radices, 1)
     plane = lines.n * lines.inner
     scratch = [
         Planes(amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view), plane)
@@ -69,9 +84,16 @@ def run_passes(
     for number, radix in enumerate(radices):
         step, before = plane // radix, math.prod(radices[:number]) * lines.inner
         target = store if number == len(radices) - 1 else scratch[number % 2]
-        amp.parallel_for_each(
-            view, amp.extent(lines.outer * step), stockham_pass, source, target,
-            twiddles(before // lines.inner, radix, dtype), np.uint32(step), np.uint32(before), direction(lines.inner),
-            Divisor(step), Divisor(before), radix=radix, tables=tables_of(radix),
-        )  # fmt: skip
+        factors = twiddles(before // lines.inner, radix, dtype)
+        where = np.uint32(step), np.uint32(before), direction(lines.inner), Divisor(step), Divisor(before)
+        if _is_direct(view, radix, is_long=is_long):
+            amp.parallel_for_each(
+                view, amp.extent(blocks_of(radix), lines.outer * step), direct_pass, source, target, factors,
+                turns_of(radix, dtype), *where, radix, kind=dtype.type,
+            )  # fmt: skip
+        else:
+            amp.parallel_for_each(
+                view, amp.extent(lines.outer * step), stockham_pass, source, target, factors, *where,
+                radix=radix, tables=tables_of(radix),
+            )  # fmt: skip
         source = target

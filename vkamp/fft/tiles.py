@@ -21,7 +21,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.fft._arguments import real_of
-from vkamp.fft.butterflies import butterfly, tables_of, unmixed
+from vkamp.fft.butterflies import PRIMES, butterfly, tables_of, unmixed
 from vkamp.fft.ends import Planes, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, split, table
 from vkamp.fft.parts import parts_pass
@@ -218,7 +218,7 @@ def radices_in_tile(n: int, together: tuple[bool, bool], *, large: bool = False)
     ``together``: whether the line loads, and stores, the numbers of neighbouring lines together. ``large``: also with
     products above 16.
     """
-    radices = radices_of(n, large=large, primes=True)
+    radices = radices_of(n, large=large, primes=PRIMES)
     assert radices is not None
     if n <= 2:
         return radices

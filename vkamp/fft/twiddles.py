@@ -57,6 +57,11 @@ class NoTwiddles:
         """The numbers themselves."""
         return v
 
+    @amp.func
+    def turned(self, z, r, k):
+        """The number itself."""
+        return z
+
 
 class Twiddles:
     """A table of ``before`` factors for each ``r``."""
@@ -74,6 +79,11 @@ class Twiddles:
     def factor(self, r, k):
         """A factor."""
         return self.values[r * self.before + k]
+
+    @amp.func
+    def turned(self, z, r, k):
+        """Number ``r`` of a butterfly times its factor."""
+        return z * self.factor(r, k)
 
     @amp.func
     def applied(self, v, k, *, radix: amp.constant):
@@ -99,6 +109,11 @@ class LongTwiddles:
         """A factor."""
         exponent = r * k
         return self.values[exponent & ((1 << _LOW) - 1)] * self.values[(exponent >> _LOW) + (1 << _LOW)]
+
+    @amp.func
+    def turned(self, z, r, k):
+        """Number ``r`` of a butterfly times its factor."""
+        return z * self.factor(r, k)
 
     @amp.func
     def applied(self, v, k, *, radix: amp.constant):
