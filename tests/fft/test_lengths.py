@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.fft.compare import OF_COMPLEX, OF_REAL, compare, numbers
+from tests.fft.compare import OF_COMPLEX, OF_REAL, compare, error, numbers, wide
+from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import filtered, stockham, tiles, twiddles
 from vkamp.fft.lengths import Divisor, radices_of, smooth_from, split
@@ -49,10 +50,23 @@ def test_long_lengths(view, n):
     compare("fft", numbers(n), accelerator_view=view)
 
 
+@pytest.mark.parametrize("accelerator", DRIVERS)
+def test_larger_primes(view):
+    """Rows, columns, products of two, and lines in place, more exactly than Bluestein's algorithm computes them."""
+    for shape, axis in (((3, 23), 1), ((37, 3), 0), ((2, 41 * 43), 1), ((2, 8 * 139), 1)):
+        x = numbers(*shape)
+        found = compare("fft", x, axis=axis, accelerator_view=view)
+        assert error(found, np.fft.fft(wide(x), axis=axis)) < 2e-7
+    x = numbers(5, 47)
+    given = amp.array(x, accelerator_view=view)
+    fft.fft(given, out=given)
+    assert error(given, np.fft.fft(wide(x))) < 1.5e-7
+
+
 @pytest.mark.parametrize("accelerator", ["reference", "llvmpipe@vulkan"])
 @pytest.mark.parametrize("name", ["fft", "irfft"])
 def test_doubles(accelerator, view, name):
-    for n in [3, 8, 17] if accelerator == "reference" else [8, 30, 4096]:
+    for n in [3, 8, 17] if accelerator == "reference" else [8, 30, 46, 4096]:
         x = numbers(2, n, dtype=np.float64 if name in OF_REAL else np.complex128)
         found = compare(name, x, accelerator_view=view)
         assert found.dtype == (np.float64 if name in ("irfft", "hfft") else np.complex128)
@@ -102,7 +116,7 @@ def test_batches_in_parts(form, monkeypatch):
     monkeypatch.setattr(filtered, "_MOST_BYTES", 1 << 10)
     monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
     with _choose.forced(form):
-        compare("fft", numbers(7, 37), accelerator_view=view)
+        compare("fft", numbers(7, 149), accelerator_view=view)
 
 
 @amp.kernel
