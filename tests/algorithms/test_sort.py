@@ -66,7 +66,9 @@ def test_comparisons_and_keys(accelerator_view, size, many):
 def test_wrong_arguments():
     raw = np.zeros((3, 4), np.int32)
     with pytest.raises(TypeError, match="sorting needs rank 1"):
-        alg.sort(raw)
+        alg.sort_by_key(raw, raw)
+    with pytest.raises(ValueError, match="axis 2 is not one of extent"):
+        alg.sort(raw, axis=2)
     with pytest.raises(TypeError, match="have no order: give less= or key="):
         alg.sort(np.zeros(3, PAIR))
     with pytest.raises(ValueError, match="there are no 5 largest of 4 elements"):

@@ -160,6 +160,11 @@ def wide_keys(source: lazy.Lazy) -> lazy.Lazy:
     return found
 
 
+def of_bits(dtype: np.dtype[Any]) -> Any:
+    """The function of the bits of a number of 32 bits that has the order of these numbers, as unsigned ones."""
+    return _BIT_MAPS[dtype.kind]
+
+
 def _refuse_structs(dtype: np.dtype[Any]) -> None:
     if dtype.names is not None:
         raise TypeError(f"elements of type {dtype} have no order: give less= or key=")

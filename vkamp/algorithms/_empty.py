@@ -313,7 +313,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "adjacent_difference": _alike,
     "sort": _alike,
     "scan": _alike,
-    "argsort": lambda a, **_: np.empty(0, np.int32),
+    "argsort": lambda a, *, axis=-1, **_: np.empty(np.shape(a) if axis is not None else 0, np.int32),
     "sort_by_key": lambda *arrays, **_: tuple(np.empty_like(each) for each in arrays),
     "topk": _top,
     "select": lambda a, *_, out=None, accelerator_view=None, **__: _counted(np.asarray(a).dtype, accelerator_view, out),

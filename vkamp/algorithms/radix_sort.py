@@ -166,17 +166,28 @@ def _in_memory(view: amp.accelerator_view, keys: lazy.Lazy) -> lazy.Lazy:
     return lazy.Elements(values)
 
 
-def order_of(view: amp.accelerator_view, keys: lazy.Lazy, descending: bool, bits: tuple[int, int] | None = None) -> Any:
+def order_of(
+    view: amp.accelerator_view,
+    keys: lazy.Lazy,
+    descending: bool,
+    bits: tuple[int, int] | None = None,
+    items: lazy.Lazy | None = None,
+) -> Any:
     """The positions of the keys in their order, in a new array; equal keys keep their order.
 
-    ``bits``: the order is that of the keys' bits from the first to before the second.
+    ``bits``: the order is that of the keys' bits from the first to before the second. ``items``: numbers of the keys,
+    in place of their positions.
     """
     words, digits, passed = digits_of(_in_memory(view, keys), descending, bits)
     sorted_words = amp.array(keys.extent, dtype_of(words), accelerator_view=view)
     order = amp.array(keys.extent, np.int32, accelerator_view=view)
-    items = lazy.map(functional.identity, lazy.arange(keys.extent[0], np.uint32(0), np.uint32(1)))
     if not passed:
-        store(view, lazy.arange(keys.extent[0]), order)
+        store(view, lazy.arange(keys.extent[0]) if items is None else items, order)
         return order
-    sort_pairs(view, without_loops(view, words), items, digits, passed, sorted_words, words_in(order))
+    given = lazy.map(functional.identity, lazy.arange(keys.extent[0], np.uint32(0), np.uint32(1)))
+    if items is not None:
+        moved = bits_of(items)
+        assert moved is not None
+        given = moved
+    sort_pairs(view, without_loops(view, words), given, digits, passed, sorted_words, words_in(order))
     return order

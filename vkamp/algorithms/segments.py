@@ -24,7 +24,8 @@ from vkamp.algorithms.reduce_axis import AxisLines, reduce_lines_into
 from vkamp.algorithms.scan import scan_any, scan_into
 from vkamp.algorithms.scan_axis_tiles import Restarting
 from vkamp.algorithms.select import selected
-from vkamp.algorithms.sort import order_of, taken
+from vkamp.algorithms.sort import order_of, sorted_lines, taken
+from vkamp.algorithms.sort_lines import by_segments
 from vkamp.algorithms.transform import store
 
 
@@ -254,29 +255,10 @@ def segmented_sort(
     view = place(accelerator_view, source, segments, out)
     n = source.extent[0]
     parts = segments_of(view, segments, n)
-    numbers: lazy.Lazy
     if parts.width is not None:
-        numbers = lazy.map(_Over(parts.width), lazy.arange(n))
-    else:
-        assert parts.heads is not None
-        upto = amp.array(amp.extent(n), np.int32, accelerator_view=view)
-        scan_into(view, parts.heads, upto, functional.plus, inclusive=True)
-        numbers = lazy.Elements(upto)
+        return sorted_lines(view, source, parts.width, out, descending, less)
+    assert parts.heads is not None
+    upto = amp.array(amp.extent(n), np.int32, accelerator_view=view)
+    scan_into(view, parts.heads, upto, functional.plus, inclusive=True)
     order = order_of(view, source, descending, less, None)
-    by_segment = order_of(view, lazy.take(numbers, order), False, None, None)
-    final = amp.array(amp.extent(n), np.int32, accelerator_view=view)
-    store(view, lazy.take(order, by_segment), final)
-    return taken(view, source, final, out)
-
-
-class _Over:
-    """The segment of a position, if all have one width."""
-
-    __slots__ = ("width",)
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-
-    @amp.func
-    def __call__(self, i: Any) -> Any:
-        return i // self.width
+    return taken(view, source, by_segments(view, order, lazy.Elements(upto), n + 1), out)

@@ -8,9 +8,11 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy, merge_sort, radix_sort, topk_tiles
-from vkamp.algorithms._arguments import dtype_of, in_words, output, place
+from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, place
 from vkamp.algorithms._digits import bits_of, digits_of, words_in, words_of
+from vkamp.algorithms.sort_lines import along_lines, order_in_lines, sort_words
 from vkamp.algorithms.transform import store
+from vkamp.algorithms.transpose import permute_dims
 
 Bits = tuple[int, int]
 
@@ -92,42 +94,13 @@ def _moves_in_kernels(dtype: np.dtype[Any]) -> bool:
 def _row(a: Any) -> lazy.Lazy:
     source = lazy.of(a)
     if source.extent.rank != 1:
-        raise TypeError(f"sorting needs rank 1, not {source.extent!r}: sort reshape(-1), or the rows one by one")
+        raise TypeError(f"sorting needs rank 1, not {source.extent!r}: take reshape(-1)")
     return source
 
 
-def argsort(
-    a: Any,
-    *,
-    descending: bool = False,
-    less: Any = None,
-    key: Any = None,
-    bits: Bits | None = None,
-    accelerator_view: amp.accelerator_view | None = None,
+def _sorted_row(
+    view: amp.accelerator_view, source: lazy.Lazy, out: Any, descending: bool, less: Any, key: Any, bits: Bits | None
 ) -> Any:
-    """The positions of the elements in their order, as int32; equal elements keep their order.
-
-    NaN comes last, descending it comes first.  ``less(x, y)`` is another order; ``key(x)`` is the number to sort by.
-    ``bits=(first, end)`` sorts integers by their bits from ``first``, 0 being the lowest, to before ``end``; the
-    highest bit of a signed type is inverted, as negative numbers come first (CUB: ``begin_bit``, ``end_bit``).
-    """
-    source = _row(a)
-    return order_of(place(accelerator_view, source), source, descending, less, key, bits)
-
-
-def sort(
-    a: Any,
-    *,
-    descending: bool = False,
-    less: Any = None,
-    key: Any = None,
-    bits: Bits | None = None,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
-    """The elements in their order, as :func:`argsort`, which are kept bit for bit.  ``out`` may be the input."""
-    source = _row(a)
-    view = place(accelerator_view, source, out)
     if less is None and key is None:
         found = _sorted_keys(view, source, descending, bits, out)
         if found is not None:
@@ -137,6 +110,102 @@ def sort(
         if found is not None:
             return found[0]
     return taken(view, source, order_of(view, source, descending, less, key, bits), out)
+
+
+def sorted_lines(
+    view: amp.accelerator_view,
+    source: lazy.Lazy,
+    length: int,
+    out: Any,
+    descending: bool,
+    less: Any = None,
+    key: Any = None,
+    bits: Bits | None = None,
+) -> Any:
+    """Each line of a row of elements in its order, in a row."""
+    if length == source.extent[0]:
+        return _sorted_row(view, source, out, descending, less, key, bits)
+    if less is None and key is None and bits is None:
+        result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+        if sort_words(view, source, length, descending, result):
+            return result
+        out = result
+    order = order_of(view, source, descending, less, key, bits)
+    return taken(view, source, order_in_lines(view, order, length), out)
+
+
+def _in_rows(a: Any, axis: int | None) -> tuple[lazy.Lazy, tuple[int, ...]]:
+    """An input, and its axes in the order in which the lines along an axis are rows."""
+    source = lazy.of(a)
+    if axis is None:
+        return source.flat(), (0,)
+    axis = axis_of(source.extent, axis)
+    axes = list(range(source.extent.rank))
+    return source, (*axes[:axis], *axes[axis + 1 :], axis)
+
+
+def _swapped_back(axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(axes.index(at) for at in range(len(axes)))
+
+
+def argsort(
+    a: Any,
+    *,
+    axis: int | None = -1,
+    descending: bool = False,
+    less: Any = None,
+    key: Any = None,
+    bits: Bits | None = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The positions of the elements along an ``axis`` in their order, as int32; equal elements keep their order.
+
+    ``axis=None``: those of all elements in a row, in row-major order. NaN comes last, descending it comes first.
+    ``less(x, y)`` is another order; ``key(x)`` is the number to sort by. ``bits=(first, end)`` sorts integers by their
+    bits from ``first``, 0 being the lowest, to before ``end``; the highest bit of a signed type is inverted, as
+    negative numbers come first (CUB: ``begin_bit``, ``end_bit``).
+    """
+    source, axes = _in_rows(a, axis)
+    view = place(accelerator_view, source)
+    if len(axes) == 1:
+        return order_of(view, source, descending, less, key, bits)
+    if axes[-1] != len(axes) - 1:
+        rows = permute_dims(source, axes, accelerator_view=view)
+        found = argsort(rows, descending=descending, less=less, key=key, bits=bits, accelerator_view=view)
+        return permute_dims(found, _swapped_back(axes), accelerator_view=view)
+    order = order_of(view, source.flat(), descending, less, key, bits)
+    length, result = source.extent[len(axes) - 1], amp.array(source.extent, np.int32, accelerator_view=view)
+    along_lines(view, order_in_lines(view, order, length), length, result.reshape(-1))
+    return result
+
+
+def sort(
+    a: Any,
+    *,
+    axis: int | None = -1,
+    descending: bool = False,
+    less: Any = None,
+    key: Any = None,
+    bits: Bits | None = None,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The elements along an ``axis`` in their order, as :func:`argsort`, which are kept bit for bit.
+
+    ``axis=None``: all elements in a row. ``out`` may be the input.
+    """
+    source, axes = _in_rows(a, axis)
+    view = place(accelerator_view, source, out)
+    if len(axes) > 1 and axes[-1] != len(axes) - 1:
+        rows = permute_dims(source, axes, accelerator_view=view)
+        sort(rows, descending=descending, less=less, key=key, bits=bits, out=rows, accelerator_view=view)
+        return permute_dims(rows, _swapped_back(axes), out=out, accelerator_view=view)
+    if len(axes) > 1:
+        result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+        with in_a_row(result, view) as row:
+            sorted_lines(view, source.flat(), source.extent[len(axes) - 1], row, descending, less, key, bits)
+        return result
+    return _sorted_row(view, source, out, descending, less, key, bits)
 
 
 def sort_by_key(

@@ -40,17 +40,7 @@ def sort(x: da.Array, axis: int = -1, *, descending: bool = False) -> da.Array:
 
 @entry_point
 def _sorted_lines(chunk: Any, axis: int, descending: bool) -> Any:
-    def compute() -> Any:
-        values = on_device(chunk)
-        rank = values.rank
-        last = (*(k for k in range(rank) if k != axis), axis)
-        back = tuple(int(k) for k in np.argsort(last))
-        lines = values if axis == rank - 1 else alg.permute_dims(values, last)
-        width = lines.extent[rank - 1]
-        found = alg.segmented_sort(lines.reshape(-1), int(width), descending=descending).reshape(lines.extent)
-        return chunk_of(alg.copy(found) if axis == rank - 1 else alg.permute_dims(found, back))
-
-    return with_room(compute)
+    return with_room(lambda: chunk_of(alg.sort(on_device(chunk), axis=axis, descending=descending)))
 
 
 # -- a row in several blocks ---------------------------------------------------------------------------------------
