@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.fft.compare import OF_COMPLEX, OF_REAL, compare, error, numbers, wide
+from tests.fft.compare import OF_COMPLEX, OF_REAL, close, compare, error, numbers, wide
 from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import filtered, stockham, tiles, twiddles
@@ -100,6 +100,38 @@ def test_products_of_radices(view, lengths, monkeypatch):
     monkeypatch.setattr(stockham, "_MANY", 1)
     for n in lengths:
         compare("fft", numbers(2, n), accelerator_view=view)
+
+
+@pytest.mark.parametrize("accelerator", ["llvmpipe", "reference"])
+def test_wide_passes(accelerator, view, monkeypatch):
+    """Threads with two butterflies, which long inputs on lavapipe have, here for short ones."""
+    monkeypatch.setattr(stockham, "_VERY_MANY", 1)
+    taken = []
+
+    def run(*arguments):
+        taken.append(stockham_run(*arguments))
+        return taken[-1]
+
+    stockham_run = stockham.run_wide_passes
+    monkeypatch.setattr(stockham, "run_wide_passes", run)
+    for n in (36, 48) if accelerator == "reference" else (64, 96, 1000, 1024, 1200, 2048):
+        compare("fft", numbers(3, n), accelerator_view=view)
+        compare("ifft", numbers(2, n), norm="ortho", accelerator_view=view)
+        x = numbers(3, n)
+        given = amp.array(x, accelerator_view=view)
+        fft.fft(given, out=given)
+        close(given, np.fft.fft(wide(x)))
+    assert all(taken) and len(taken) >= 6
+    taken.clear()
+    # An odd number, columns, padded lines, doubles, and memory that does not begin at a pair.
+    compare("fft", numbers(3, 25), accelerator_view=view)
+    compare("fft", numbers(4, 6), axis=0, accelerator_view=view)
+    compare("fft", numbers(3, 20), 24, accelerator_view=view)
+    compare("rfft", numbers(3, 24, dtype=np.float32), accelerator_view=view)
+    assert not any(taken[:3])
+    x = numbers(49)
+    given = amp.array(x, accelerator_view=view)
+    close(fft.fft(given.section(amp.index(1), amp.extent(48))), np.fft.fft(wide(x[1:])))
 
 
 @pytest.mark.parametrize("accelerator", ["llvmpipe@vulkan"])

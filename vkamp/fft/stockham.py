@@ -21,11 +21,14 @@ from vkamp.fft.direct import blocks_of, direct_pass, turns_of
 from vkamp.fft.ends import Planes, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of
 from vkamp.fft.twiddles import twiddles
+from vkamp.fft.wide_passes import run_wide_passes
 
 #: From this many numbers on, fewer passes are worth kernels that take longer to compile.
 _MANY = 1 << 15
 #: The prime radices above 13.
 PRIMES_IN_PASSES = PRIMES + LARGER_PRIMES
+#: From this many numbers on, kernels that take twice as long to compile are worth two thirds of the time.
+_VERY_MANY = 1 << 21
 #: Subgroups of so few threads are those of SwiftShader, which keeps few numbers in registers.
 _FEW_LANES = 4
 
@@ -54,11 +57,14 @@ def stockham_pass(
         target.store(o, amp.int32(to + r * before), number)
 
 
+def _has_few_lanes(view: amp.accelerator_view) -> bool:
+    limits = view.accelerator.limits
+    return limits is not None and limits.subgroup_size <= _FEW_LANES
+
+
 def _is_direct(view: amp.accelerator_view, radix: int, *, is_long: bool) -> bool:
     """Whether a prime radix needs more registers than threads have, or a kernel that takes too long to compile."""
-    limits = view.accelerator.limits
-    has_few = limits is not None and limits.subgroup_size <= _FEW_LANES
-    return radix in PRIMES_IN_PASSES and radix > (max(PRIMES) if is_long and not has_few else PRIMES[0])
+    return radix in PRIMES_IN_PASSES and radix > (max(PRIMES) if is_long and not _has_few_lanes(view) else PRIMES[0])
 
 
 def run_passes(
@@ -69,7 +75,10 @@ def run_passes(
     If there is one pass, a thread stores at the positions that it has loaded from; otherwise the last pass loads from
     other memory.
     """
-    is_long = lines.outer * lines.n * lines.inner >= _MANY
+    numbers = lines.outer * lines.n * lines.inner
+    if numbers >= _VERY_MANY and not _has_few_lanes(view) and run_wide_passes(view, load, store, lines, dtype):
+        return
+    is_long = numbers >= _MANY
     radices = radices_of(lines.n, plain=not is_long, large=is_long, primes=PRIMES_IN_PASSES)
     assert radices is not None
     if in_place and len(radices) == 1 and _is_direct(view, radices[0], is_long=is_long):
