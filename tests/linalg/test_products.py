@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -210,8 +212,9 @@ def test_captures(accelerator_view):
     same(found, 2 * a @ b)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("block", [(32, 32, 16, 8, 4, 4, 1), (32, 32, 8, 4, 4, 4, 1)])
-def test_blocks(block: tuple[int, ...]) -> None:
+def test_blocks(block: tuple[int, ...], dtype: type) -> None:
     """Threads that load four rows of A each, or a part of one; and a sum that ends inside of a block, in a batch."""
     from vkamp.blas import gemm_blocks
     from vkamp.tuning import Parameters
@@ -219,13 +222,21 @@ def test_blocks(block: tuple[int, ...]) -> None:
     view = amp.accelerator("reference").default_view
     random = np.random.default_rng(1)
     for batch, rows, columns, k in ((1, 33, 36, 40), (2, 30, 20, 20)):
-        x, y = (random.integers(-9, 9, shape).astype(np.float32) for shape in ((batch, rows, k), (batch, k, columns)))
-        a, b = (
-            amp.array(amp.extent(each.size), np.float32, each.reshape(-1), accelerator_view=view) for each in (x, y)
-        )
-        c = amp.array(amp.extent(batch, rows, columns), np.float32, np.ones(x.shape[:2] + y.shape[2:], np.float32),
+        x, y = (random.integers(-9, 9, shape).astype(dtype) for shape in ((batch, rows, k), (batch, k, columns)))
+        a, b = (amp.array(amp.extent(each.size), dtype, each.reshape(-1), accelerator_view=view) for each in (x, y))
+        c = amp.array(amp.extent(batch, rows, columns), dtype, np.ones(x.shape[:2] + y.shape[2:], dtype),
                       accelerator_view=view)  # fmt: skip
         steps = (k // 4, rows * k // 4, columns // 4, k * columns // 4)
-        args = (view, a, b, c, steps, (np.float32(2), np.float32(3)), (0, k // 4), True)
+        args = (view, a, b, c, steps, (dtype(2), dtype(3)), (0, k // 4), True)
         gemm_blocks.product.run(Parameters({"block": block}), args, {})
         assert (np.asarray(c) == 2 * (x @ y) + 3).all()
+
+
+def test_blocks_of_doubles_need_twice_the_memory() -> None:
+    """A device with 32 KiB takes a block for float32, and not for float64."""
+    from vkamp.blas import gemm_blocks
+
+    limits = SimpleNamespace(tile_threads=256, shared_bytes=32 << 10)
+    block = gemm_blocks.Blocking(128, 64, 16, 8, 8, 4, 1)
+    assert gemm_blocks.is_possible(block, limits, 4)
+    assert not gemm_blocks.is_possible(block, limits, 8)

@@ -47,10 +47,9 @@ class Blocking(NamedTuple):
         """The threads of a tile."""
         return self.rows // self.high * (self.columns // self.wide) * self.slices
 
-    @property
-    def nbytes(self) -> int:
-        """The number of bytes of ``tile_static`` memory that it needs."""
-        return 2 * self.depth * (self.rows + self.columns) * 4
+    def nbytes(self, itemsize: int) -> int:
+        """The number of bytes of ``tile_static`` memory that it needs for elements of ``itemsize`` bytes."""
+        return 2 * self.depth * (self.rows + self.columns) * itemsize
 
 
 #: From large to small.
@@ -64,7 +63,7 @@ BLOCKS = (
 #: Without a search: a block, and how many blocks a product needs, at least, for each unit of the device.
 _DEFAULTS = (((128, 128, 8, 8, 8, 4, 1), 1.5), ((64, 64, 16, 8, 4, 4, 1), 1.5), ((32, 64, 32, 4, 8, 4, 4), 0.5))
 #: The same of double precision, whose elements take twice the registers and memory.
-_DOUBLE = (((128, 64, 8, 8, 8, 4, 1), 0.75), ((64, 64, 8, 4, 8, 4, 1), 0.5))
+_DOUBLE = (((128, 64, 16, 8, 8, 4, 1), 0.75), ((128, 64, 8, 8, 8, 4, 1), 0.75), ((64, 64, 8, 4, 8, 4, 1), 0.5))
 
 
 def quads_of(row: Any) -> Any:
@@ -273,14 +272,14 @@ def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, Any]:
         made = Blocking(*block)
         count = batch * -(-rows // made.rows) * -(-columns // made.columns)
         is_full = made.rows < 2 * rows and made.columns < 2 * columns
-        if count >= least * units and is_full and is_possible(made, limits):
+        if count >= least * units and is_full and is_possible(made, limits, c.dtype.itemsize):
             return {"block": block}
     return {"block": _DOUBLE[-1][0] if is_double else BLOCKS[-1]}
 
 
-def is_possible(block: Blocking, limits: Any) -> bool:
-    """Whether a device has the threads and the memory for a tile, of four bytes an element."""
-    return bool(block.threads <= limits.tile_threads and block.nbytes <= limits.shared_bytes)
+def is_possible(block: Blocking, limits: Any, itemsize: int = 4) -> bool:
+    """Whether a device has the threads and the memory for a tile, with elements of ``itemsize`` bytes."""
+    return bool(block.threads <= limits.tile_threads and block.nbytes(itemsize) <= limits.shared_bytes)
 
 
 @autotune(
