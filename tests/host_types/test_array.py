@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -263,3 +265,24 @@ class TestLaunch:
         del a
         location.run()
         np.testing.assert_array_equal(seen[0], RAW)
+
+    def test_equality(self):
+        a, view = array(extent(3, 5), data=RAW), array_view(RAW.copy())
+        for other in (array(a), view, 3, 2.5, [1]):
+            for compare in (operator.eq, operator.ne):
+                with pytest.raises(TypeError, match=r"does not compare the elements of arrays: write np.asarray\(a\)"):
+                    compare(a, other)
+        assert a != "text" and weakref.WeakKeyDictionary({a: 1})[a] == 1
+        assert {a: 1, view: 2}[a] == 1 and a in [view, a][1:]
+        np.testing.assert_array_equal(a == RAW, RAW == RAW)
+        np.testing.assert_array_equal(RAW != a, RAW != RAW)
+
+    def test_transposed(self, location, launch):
+        a, view = array(extent(3, 5), data=RAW), array_view(RAW.copy())[:, 1:4:2]
+        assert a.T.extent == (5, 3) and a.T.T[2, 4] == RAW[2, 4]
+        np.testing.assert_array_equal(a.T, RAW.T)
+        np.testing.assert_array_equal(view.T, RAW[:, 1:4:2].T)
+        a.T[4, 1] = 99
+        assert np.asarray(a)[1, 4] == 99
+        three = array(extent(2, 3, 4), data=np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+        np.testing.assert_array_equal(three.T, np.asarray(three).T)

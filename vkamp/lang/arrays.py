@@ -206,6 +206,11 @@ class array(Container):
         """A view of the imaginary parts of complex elements."""
         return array_view(self).imag
 
+    @property
+    def T(self) -> array_view:  # noqa: N802 -- numpy's name
+        """A view of the elements with the dimensions in reverse order: as :attr:`array_view.T`."""
+        return array_view(self).T
+
     def view_as(self, of: ExtentLike) -> array_view:
         """A view of the first elements in another shape, for any rank (AMP: ``view_as``).
 

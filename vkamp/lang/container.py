@@ -3,6 +3,7 @@ writes."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -123,7 +124,7 @@ _OF_NUMPY = {
     "get": "np.asarray(...)",
 }
 #: Methods of numpy's arrays that ``vkamp.algorithms`` has as functions, for containers on a device.
-_OF_ALGORITHMS = {"T": "transpose", "cumprod": "cumulative_prod", "cumsum": "cumulative_sum"} | {
+_OF_ALGORITHMS = {"cumprod": "cumulative_prod", "cumsum": "cumulative_sum"} | {
     name: name
     for name in [
         "all",
@@ -180,6 +181,13 @@ class Container:
             if isinstance(other, (np.ndarray, np.generic)):
                 return NotImplemented
             what = type(self).__name__
+            if op in _EQUALITY.values():
+                if other is self or not isinstance(other, (Container, numbers.Number, list, tuple)):
+                    return NotImplemented  # then identity decides, as for keys of weak dictionaries
+                raise TypeError(
+                    f"`{op}` does not compare the elements of {what}s: write np.asarray(a) {op} b on the host, "
+                    f"vkamp.algorithms.equal(a, b) for whether all are equal, or `is` for whether they are one object"
+                )
             left, right = (type(other).__name__, what) if is_reflected else (what, type(other).__name__)
             raise TypeError(
                 f"`{op}` does not work on a whole {what} ({left} {op} {right}): use np.asarray(...) to compute on "
@@ -359,12 +367,13 @@ def convert_array(values: NDArray[Any], dtype: Any, copy: bool | None, what: str
     return values.astype(dtype)
 
 
-#: Operators that numpy's arrays have; `==` and `!=` compare containers by identity.
+#: Operators that numpy's arrays have.
 _OPERATORS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
     "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
 }  # fmt: skip
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_EQUALITY = {"eq": "==", "ne": "!="}
 
 
 def _refusing(op: str, *, is_reflected: bool) -> Any:
@@ -374,7 +383,7 @@ def _refusing(op: str, *, is_reflected: bool) -> Any:
     return entry_point(method)
 
 
-for _name, _op in {**_OPERATORS, **_COMPARISONS}.items():
+for _name, _op in {**_OPERATORS, **_COMPARISONS, **_EQUALITY}.items():
     setattr(Container, f"__{_name}__", _refusing(_op, is_reflected=False))
 for _name, _op in {**_OPERATORS, "matmul": "@"}.items():
     setattr(Container, f"__r{_name}__", _refusing(_op, is_reflected=True))

@@ -139,8 +139,7 @@ class array_view(Container):
         wanted = element_dtype(dtype)
         shape = container_shape(of, wanted)
         layout = Layout.dense(0, shape, wanted)
-        home = Home(0, layout.bounds[1])
-        self._set(Lease(home), layout, False, False)
+        self._set(Lease(Home(0, layout.bounds[1])), layout, False, False)
 
     def _over_container(self, source: Container, of: ExtentLike | None, readonly: bool) -> None:
         if source.readonly and not readonly:
@@ -317,9 +316,7 @@ class array_view(Container):
         """
         layout = self._layout
         origin, size = _section_box(args, layout.shape)
-        offset = layout.offset
-        for i, stride in zip(origin, layout.strides, strict=True):
-            offset += i * stride
+        offset = layout.offset + sum(i * stride for i, stride in zip(origin, layout.strides, strict=True))
         return self._derived(Layout(offset, size, layout.strides, layout.dtype))
 
     def reinterpret_as(self, dtype: DTypeLike) -> array_view:
@@ -341,6 +338,12 @@ class array_view(Container):
     def imag(self) -> array_view:
         """The imaginary parts, as :attr:`real`."""
         return self._derived(_part(self._layout, 1))
+
+    @property
+    def T(self) -> array_view:  # noqa: N802 -- numpy's name
+        """The same elements with the dimensions in reverse order, as numpy's: no copy."""
+        layout = self._layout
+        return self._derived(Layout(layout.offset, layout.shape[::-1], layout.strides[::-1], layout.dtype))
 
     def view_as(self, of: ExtentLike) -> array_view:
         """The first elements in another shape (AMP: ``view_as``).
