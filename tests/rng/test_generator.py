@@ -12,7 +12,7 @@ import vkamp as amp
 from tests.rng.continuous import CONTINUOUS, distance, erf
 from vkamp import algorithms as alg
 from vkamp import rng
-from vkamp.algorithms import lazy
+from vkamp.algorithms import _choose, lazy
 
 
 def count(accelerator_view):
@@ -134,6 +134,23 @@ def test_same_bits_on_every_device(accelerator_view):
 
     for ours, theirs in zip(draws(accelerator_view), draws(reference), strict=True):
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+@pytest.mark.parametrize("accelerator", ["swiftshader", "llvmpipe"])
+def test_groups_of_threads(accelerator):
+    """Threads of GPUs store several groups of elements; the elements are those of other devices."""
+    view = amp.accelerator(accelerator).default_view
+    for n in (1, 4, 4095, 16384, 16387):
+        found = []
+        for form in ("runs", "tiles"):
+            with _choose.forced(form):
+                g = rng.Generator(rng.Philox4x32(5), view)
+                first = g.random(3)
+                found.append(
+                    [np.asarray(each) for each in (first, g.standard_normal(n), g.integers(9, size=n), g.random(n))]
+                )
+        for ours, expected in zip(*found, strict=True):
+            np.testing.assert_array_equal(ours, expected)
 
 
 def test_numpys_floats(accelerator_view):

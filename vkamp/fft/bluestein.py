@@ -18,7 +18,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose
-from vkamp.fft.butterflies import PRIMES
+from vkamp.fft.butterflies import PRIMES_IN_TILES
 from vkamp.fft.ends import direction
 from vkamp.fft.filtered import run_filtered
 from vkamp.fft.lengths import Lines, radices_of, roots, smooth_from, table
@@ -90,7 +90,7 @@ def run_lines(
 ) -> None:
     """Transforms each line of ``load`` forward into ``store``. ``in_place``: they may have the same memory."""
     is_tiled = _choose.form_of(view) == "tiles"
-    if radices_of(lines.n, primes=PRIMES if is_tiled else PRIMES_IN_PASSES) is None:
+    if radices_of(lines.n, primes=PRIMES_IN_TILES if is_tiled else PRIMES_IN_PASSES) is None:
         run = run_bluestein
     else:
         run = run_tiles if is_tiled else run_passes

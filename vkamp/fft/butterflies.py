@@ -28,6 +28,8 @@ LARGE = (20, 24, 25, 32)
 
 #: Radices with so many operations that not all devices have them in registers.
 PRIMES = (17, 19, 23, 29, 31)
+#: The prime radices above 13 of tiles.
+PRIMES_IN_TILES = (*PRIMES, 37)
 #: Prime radices of passes over memory whose numbers are not in registers.
 LARGER_PRIMES = (37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137, 139)
 

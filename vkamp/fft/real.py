@@ -17,7 +17,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.fft.bluestein import run_lines
-from vkamp.fft.butterflies import PRIMES, times_i, unmixed
+from vkamp.fft.butterflies import PRIMES_IN_TILES, times_i, unmixed
 from vkamp.fft.ends import ScaledLines, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, table
 from vkamp.fft.tiles import run_tiles, takes
@@ -138,7 +138,7 @@ def run_half(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dt
     factors = half_factors(2 * lines.n, dtype)
     if (
         _choose.form_of(view) == "tiles"
-        and radices_of(lines.n, primes=PRIMES) is not None
+        and radices_of(lines.n, primes=PRIMES_IN_TILES) is not None
         and takes(view, lines, dtype)
     ):
         run_tiles(view, load, store, lines, dtype, halves=factors)

@@ -21,7 +21,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.fft._arguments import real_of
-from vkamp.fft.butterflies import PRIMES, butterfly, tables_of, unmixed
+from vkamp.fft.butterflies import PRIMES_IN_TILES, butterfly, tables_of, unmixed
 from vkamp.fft.ends import Planes, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, split, table
 from vkamp.fft.parts import parts_pass
@@ -36,6 +36,13 @@ LONGEST_IN_PARTS = 12_288
 _NUMBERS, _LEAST_THREADS, _MOST_THREADS = 16, 32, 512
 #: Columns whose first and last numbers are at least this many bytes apart are transformed in shorter parts.
 _FAR = 64 << 20
+#: Columns whose first and last numbers are farther apart than this are in so many pages of memory that tiles with whole
+#: columns wait for addresses.
+_VERY_FAR = 512 << 20
+#: Rows that are longer have tiles whose threads exchange parts, since these hold more numbers.
+_LONGEST_WHOLE_ROW = 2048
+#: Rows of a tile if their length is a prime from this one on: one for each thread, which has few registers to spare.
+_LARGE_PRIME, _ROWS_OF_PRIMES = 23, 32
 #: The smallest number of adjacent numbers of a line that threads access together.
 _NEIGHBOURS = 4
 #: tile_static memory has a gap after this many numbers, so that threads use different banks: 16 numbers of 8 bytes.
@@ -218,7 +225,7 @@ def radices_in_tile(n: int, together: tuple[bool, bool], *, large: bool = False)
     ``together``: whether the line loads, and stores, the numbers of neighbouring lines together. ``large``: also with
     products above 16.
     """
-    radices = radices_of(n, large=large, primes=PRIMES)
+    radices = radices_of(n, large=large, primes=PRIMES_IN_TILES)
     assert radices is not None
     if n <= 2:
         return radices
@@ -236,7 +243,7 @@ def rows_of(
     ``most_bytes``: the available tile_static memory.
     """
     n, radix = math.prod(radices), max(radices[:2])
-    rows = max(1, 2048 // n)
+    rows = _ROWS_OF_PRIMES if n in PRIMES_IN_TILES and n >= _LARGE_PRIME else max(1, 2048 // n)
     if any(together):
         rows = max(4096 // n if n >= 256 else rows, 4)
     # The first results of neighbouring threads are ``radix`` numbers apart.
@@ -289,7 +296,7 @@ def _width(n: int, gap: int, neighbours: int, banks: int) -> int:
 
 def _threads(butterflies: Sequence[int], numbers: int) -> int:
     """A number of threads of which each has the same number of butterflies in all stages, if there is one."""
-    wanted = max(-(-numbers // _NUMBERS), _LEAST_THREADS)
+    wanted = max(min(-(-numbers // _NUMBERS), *butterflies), _LEAST_THREADS)
     common = math.gcd(*butterflies)
     fitting = [each for each in range(min(wanted, _MOST_THREADS), _MOST_THREADS + 1) if common % each == 0]
     return fitting[0] if fitting and fitting[0] <= 2 * wanted else min(wanted, _MOST_THREADS)
@@ -359,6 +366,14 @@ def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> boo
     return lines.n <= longest
 
 
+def _prefers_parts(lines: Lines, dtype: np.dtype[Any], *, fits: bool) -> bool:
+    """Whether tiles whose threads exchange parts are faster than one or two launches of other tiles."""
+    if lines.inner == 1:
+        return _LONGEST_WHOLE_ROW < lines.n <= LONGEST_IN_PARTS
+    is_very_far = lines.n * lines.inner * dtype.itemsize > _VERY_FAR
+    return not fits and lines.n <= LONGEST_IN_PARTS and not is_very_far
+
+
 def _lines_of(count: int, step: int, before: int, inner: int) -> StridedLines | Neighbours:
     return StridedLines(count, step, before, inner) if step > 1 or before > 1 else Neighbours(count)
 
@@ -396,12 +411,17 @@ def run_tiles(
         middle = Unfiltered() if spectrum is None else Spectrum(spectrum)
     most_bytes = _most_bytes(view)
     fits = takes(view, lines, dtype)
-    if not fits and lines.n <= LONGEST_IN_PARTS and (found := in_parts(lines.n, dtype, most_bytes, lines.inner > 1)):
+    is_plain = spectrum is None and halves is None
+    if (
+        is_plain
+        and _prefers_parts(lines, dtype, fits=fits)
+        and (found := in_parts(lines.n, dtype, most_bytes, lines.inner > 1))
+    ):
         _run_parts(view, load, store, lines, dtype, found, in_place=in_place)
         return
     part = LONGEST_PART // 4 if lines.inner > 1 and _is_far(lines, dtype) else LONGEST_PART
     parts = (lines.n,) if fits else split(lines.n, part)
-    assert len(parts) == 1 or (spectrum is None and halves is None)
+    assert len(parts) == 1 or is_plain
     plane = lines.n * lines.inner
     scratch = [
         Planes(amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view), plane)

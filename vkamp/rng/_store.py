@@ -1,4 +1,4 @@
-"""Storing random numbers: in a new array or in ``out``, four elements for each thread."""
+"""Storing random numbers: in a new array or in ``out``, four elements for each thread, or on GPUs four times four."""
 
 # Kernels have untyped parameters.
 # mypy: disable-error-code="no-untyped-def"
@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import lazy
+from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
-from vkamp.algorithms._outputs import output_of
+from vkamp.algorithms._outputs import Output, output_of
+
+#: The groups of four elements of a thread on GPUs, and the threads of a tile.
+_GROUPS, _THREADS = 4, 256
 
 
 @amp.kernel(precise=True)
@@ -30,6 +33,39 @@ def _store_four(idx, source, out, n):
             out.store(4 * k + 1, b)
         if 4 * k + 2 < n:
             out.store(4 * k + 2, c)
+
+
+@amp.kernel(precise=True)
+def _store_groups(t_idx, source, out, n, quads, *, is_whole: amp.constant, has_rest: amp.constant):
+    """Four elements of each group of a tile: what all groups of a stream need is computed once for a thread.
+
+    ``is_whole``: all tiles have all their elements; ``has_rest``: the last elements are fewer than four.
+    """
+    begin = t_idx.tile[0] * (_GROUPS * _THREADS) + t_idx.local[0]
+    for group in amp.static_range(_GROUPS):
+        k = begin + group * _THREADS
+        if is_whole or k < quads:
+            a, b, c, d = source.four(k)
+            out.store_four(k, a, b, c, d)
+        elif has_rest and k == quads:
+            for i in range(4 * k, n):
+                out.store(i, source.value(i))
+
+
+def _has_retries(source: Any) -> bool:
+    """Whether numbers may be rejected, for which kernels have loops."""
+    return hasattr(source, "retries") or (hasattr(source, "a") and _has_retries(source.a))
+
+
+def _store(view: amp.accelerator_view, source: lazy.Lazy, out: Output, n: int) -> None:
+    if _choose.form_of(view) == "runs" or _has_retries(source):
+        amp.parallel_for_each(view, amp.extent(-(-n // 4)), _store_four, source, out, n)
+        return
+    tiles = -(-n // (4 * _GROUPS * _THREADS))
+    amp.parallel_for_each(
+        view, amp.extent(tiles * _THREADS).tile(_THREADS), _store_groups, source, out, n, n // 4,
+        is_whole=n % (4 * _GROUPS * _THREADS) == 0, has_rest=n % 4 != 0,
+    )  # fmt: skip
 
 
 def shape_of(size: Any) -> tuple[int, ...]:
@@ -73,7 +109,7 @@ def stored(
     source = make(n)
     with in_a_row(result, view) as row:
         target = row if dtype.itemsize < 8 or source_is_whole(source) else row.reinterpret_as(amp.uint2)
-        amp.parallel_for_each(view, amp.extent(-(-n // 4)), _store_four, source, output_of(target), n)
+        _store(view, source, output_of(target), n)
     return np.asarray(result)[0] if size is None and out is None else result
 
 

@@ -7,6 +7,7 @@ words of numpy's ``Philox``.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,16 @@ from vkamp.rng._words import Words
 from vkamp.rng.bit_generator import CounterBased
 
 _ROUNDS = 10
+#: By how much the key of Philox4x32 increases in each round.
+_STEPS = (0x9E3779B9, 0xBB67AE85)
+
+
+@amp.func
+def philox_round(c: Any, key: Any) -> Any:
+    """A round."""
+    low0, high0 = amp.mul_extended(amp.uint32(0xD2511F53), c.x)
+    low1, high1 = amp.mul_extended(amp.uint32(0xCD9E8D57), c.z)
+    return amp.uint4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0)
 
 
 @amp.func
@@ -25,10 +36,8 @@ def philox4x32(counter: Any, key: Any) -> Any:
     c = amp.uint4(counter)
     k = amp.uint2(key)
     for _ in amp.static_range(_ROUNDS):
-        low0, high0 = amp.mul_extended(amp.uint32(0xD2511F53), c.x)
-        low1, high1 = amp.mul_extended(amp.uint32(0xCD9E8D57), c.z)
-        c = amp.uint4(high1 ^ c.y ^ k.x, low1, high0 ^ c.w ^ k.y, low0)
-        k = amp.uint2(k.x + amp.uint32(0x9E3779B9), k.y + amp.uint32(0xBB67AE85))
+        c = philox_round(c, k)
+        k = amp.uint2(k.x + amp.uint32(_STEPS[0]), k.y + amp.uint32(_STEPS[1]))
     return c
 
 
@@ -48,18 +57,32 @@ def philox4x64(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
     return a, b, c, d
 
 
+@lru_cache(maxsize=256)
+def _keys_of_rounds(key: tuple[int, ...]) -> tuple[Any, ...]:
+    """The keys of all rounds, two in each vector."""
+    words = [
+        (word + number * step) & 0xFFFFFFFF for number in range(_ROUNDS) for word, step in zip(key, _STEPS, strict=True)
+    ]
+    return tuple([amp.uint4(*words[first : first + 4]) for first in range(0, 2 * _ROUNDS, 4)])
+
+
 class _PhiloxWords(Words):
-    __slots__ = ("high", "key")
+    """Words of Philox4x32. The host computes the keys of all rounds."""
+
+    __slots__ = ("high", "keys0", "keys2", "keys4", "keys6", "keys8")
 
     def __init__(self, n: int, position: int, key: tuple[int, ...]) -> None:
         super().__init__(n, position)
         self.high = amp.uint2(*_wide.halves(position >> 2 + 64))
-        self.key = amp.uint2(*key)
+        self.keys0, self.keys2, self.keys4, self.keys6, self.keys8 = _keys_of_rounds(key)
 
     @amp.func
     def group(self, number: Any) -> Any:
         """The words of one counter."""
-        return philox4x32(amp.uint4(number.x, number.y, self.high.x, self.high.y), self.key)
+        c = amp.uint4(number.x, number.y, self.high.x, self.high.y)
+        for keys in (self.keys0, self.keys2, self.keys4, self.keys6, self.keys8):
+            c = philox_round(philox_round(c, keys.xy), keys.zw)
+        return c
 
 
 class Philox4x32(CounterBased):
