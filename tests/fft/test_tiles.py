@@ -115,6 +115,11 @@ def test_lines_in_parts(accelerator, shape, axis, monkeypatch):
     fft.fft(a, axis=axis, out=a)
     close(a, np.fft.fft(x.astype(complex), axis=axis))
     assert len(launches) == 2
+    # Columns in too many pages take two launches, shorter rows one of whole numbers.
+    monkeypatch.setattr(tiles, "_VERY_FAR", 1)
+    monkeypatch.setattr(tiles, "LONGEST_LINE", 4096)
+    compare("fft", x, axis=axis, accelerator_view=view)
+    assert len(launches) == 2
 
 
 def test_shapes_of_tiles():

@@ -368,10 +368,11 @@ def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> boo
 
 def _prefers_parts(lines: Lines, dtype: np.dtype[Any], *, fits: bool) -> bool:
     """Whether tiles whose threads exchange parts are faster than one or two launches of other tiles."""
+    if lines.n > LONGEST_IN_PARTS:
+        return False
     if lines.inner == 1:
-        return _LONGEST_WHOLE_ROW < lines.n <= LONGEST_IN_PARTS
-    is_very_far = lines.n * lines.inner * dtype.itemsize > _VERY_FAR
-    return not fits and lines.n <= LONGEST_IN_PARTS and not is_very_far
+        return not fits or lines.n > _LONGEST_WHOLE_ROW
+    return not fits and lines.n * lines.inner * dtype.itemsize <= _VERY_FAR
 
 
 def _lines_of(count: int, step: int, before: int, inner: int) -> StridedLines | Neighbours:
