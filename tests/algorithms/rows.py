@@ -43,6 +43,8 @@ row(
     lambda a, k: alg.replace_if(a, lambda x: x > 9, 3, **k),
     lambda a: np.where(a > 9, np.array(3, a.dtype), a),
 )
+row("clip", lambda a, k: alg.clip(a, 3, 20, **k), lambda a: np.clip(a, 3, 20), dtypes=NUMBERS, rank=2)
+row("where", lambda a, k: alg.where(a > 9, 5, a, **k), lambda a: np.where(a > 9, a.dtype.type(5), a))
 row("where", lambda a, k: alg.where(a > 9, a, np.flip(a), **k), lambda a: np.where(a > 9, a, np.flip(a)))
 row("take", lambda a, k: alg.take(a, positions_of(a), **k), lambda a: a[positions_of(a)], dtypes=NUMBERS)
 
@@ -585,6 +587,13 @@ row(
     "permute_dims",
     lambda a, k: alg.permute_dims(a.reshape(1, *a.shape), (2, 0, 1), **k),
     lambda a: a.reshape(1, *a.shape).transpose(2, 0, 1),
+    rank=2,
+)
+row(
+    "stack",
+    lambda a, k: alg.stack(a, a[::-1], axis=1, **k),
+    lambda a: np.stack([a, a[::-1]], 1),
+    dtypes=NUMBERS,
     rank=2,
 )
 row(

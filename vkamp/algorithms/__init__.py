@@ -19,7 +19,7 @@ from vkamp.algorithms.extremes import argmax, argmin
 from vkamp.algorithms.histogram import bincount, digitize, histogram, histogram_range
 from vkamp.algorithms.merge import merge, merge_by_key
 from vkamp.algorithms.order import is_partitioned, nth_element, partition_point, quantile
-from vkamp.algorithms.rearrange import concat, repeat, rotate, swap, tile_repeat
+from vkamp.algorithms.rearrange import concat, repeat, rotate, stack, swap, tile_repeat
 from vkamp.algorithms.reduce import count_if, reduce, transform_reduce
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan
@@ -60,6 +60,7 @@ from vkamp.algorithms.statistics import logsumexp, mean, minmax, std, var
 from vkamp.algorithms.sums import count, count_nonzero, max, min, prod, sum, vdot
 from vkamp.algorithms.transform import (
     arange,
+    clip,
     copy,
     fill,
     flip,
@@ -79,9 +80,9 @@ from vkamp.dispatch.call_cache import trim
 
 __all__ = [
     "adjacent_difference", "adjacent_find", "all", "all_of", "any", "any_of", "arange", "argmax", "argmin",
-    "argsort", "bincount", "concat", "copy", "count", "count_if", "count_nonzero", "counted", "cummax", "cummin",
-    "cumulative_prod", "cumulative_sum", "deterministic", "device_scalar", "diff", "digitize", "equal", "fill",
-    "find", "find_end", "find_first_of", "find_if", "find_if_not", "flip", "for_each", "functional", "generate",
+    "argsort", "bincount", "clip", "concat", "copy", "count", "count_if", "count_nonzero", "counted", "cummax",
+    "cummin", "cumulative_prod", "cumulative_sum", "deterministic", "device_scalar", "diff", "digitize", "equal",
+    "fill", "find", "find_end", "find_first_of", "find_if", "find_if_not", "flip", "for_each", "functional", "generate",
     "histogram", "histogram_range", "includes", "intersect1d", "is_partitioned", "is_sorted", "is_sorted_until",
     "isin", "lazy", "lexicographical_compare", "logsumexp", "max", "mean", "merge", "merge_by_key", "min", "minmax",
     "mismatch", "none_of", "nonzero", "nth_element", "partition", "partition3", "partition_point", "permute_dims",
@@ -89,7 +90,7 @@ __all__ = [
     "run_length_decode", "run_length_encode", "scan", "scan_by_key", "scatter", "scatter_reduce", "search",
     "search_n", "searchsorted", "segmented_reduce", "segmented_scan", "segmented_sort", "select", "set_difference",
     "set_intersection", "set_symmetric_difference", "set_union", "setdiff1d", "shuffle", "sort", "sort_by_key",
-    "std", "sum", "swap", "take", "tile_repeat", "topk", "transform", "transform_reduce", "transpose", "trim",
+    "stack", "std", "sum", "swap", "take", "tile_repeat", "topk", "transform", "transform_reduce", "transpose", "trim",
     "union1d", "unique", "unique_by_key", "unique_consecutive", "var", "vdot", "where",
 ]  # fmt: skip
 
@@ -128,6 +129,8 @@ _ELSEWHERE = {
     **dict.fromkeys(("inplace_merge",), "merge(a, b)"),
     **dict.fromkeys(("top_k", "largest", "argpartition"), "topk(a, k)"),
     **dict.fromkeys(("concatenate", "hstack"), "concat(a, b)"),
+    **dict.fromkeys(("vstack", "column_stack", "dstack"), "concat(a, b), or stack(a, b, axis=...)"),
+    "clamp": "clip(a, low, high)",
     **dict.fromkeys(("tile",), "tile_repeat(a, counts)"),
     **dict.fromkeys(("in1d",), "isin(a, values)"),
     **dict.fromkeys(("histogram_even", "histc"), "histogram(a, bins)"),

@@ -205,6 +205,7 @@ _COUNTED: dict[str, Callable[..., Any]] = {
     "argsort": _sorted,
     "scan": _scanned,
     "transform": _transformed,
+    "clip": _each,
     "copy": _each,
     "replace": _each,
     "replace_if": _each,
@@ -277,6 +278,9 @@ def _called(name: str, function: _Function, args: tuple[Any, ...], named: dict[s
     return function(*args, **named)
 
 
+#: Functions of any number of inputs, which take these in a list or tuple, too.
+_OF_SEVERAL = frozenset(("concat", "stack"))
+
 #: Functions that store nothing after the end of a target.
 _SELECTIONS = frozenset(("nonzero", "run_length_encode", "select", "unique", "unique_consecutive"))
 
@@ -314,6 +318,8 @@ def with_edges(function: Any) -> Any:
     @functools.wraps(function)
     @forwards
     def _call(*args: Any, **named: Any) -> Any:
+        if name in _OF_SEVERAL and len(args) == 1 and type(args[0]) in (list, tuple):
+            args = tuple(args[0])
         for position, param in functions:
             given = args[position] if position < len(args) else named.get(param)
             if given is not None and not callable(given):

@@ -185,6 +185,10 @@ def _merged_by_key(keys_a: Any, keys_b: Any, values_a: Any, values_b: Any, *_: A
     return _merged(keys_a, keys_b, **named), _merged(values_a, values_b, **named)
 
 
+def _stacked(*inputs: Any, axis: int = 0, **_: Any) -> Any:
+    return np.stack([np.asarray(each) for each in inputs], axis)
+
+
 def _joined(*inputs: Any, axis: int = 0, **named: Any) -> Any:
     shapes = [_shape_of(each) for each in inputs]
     rest = {tuple(np.delete(shape, axis)) for shape in shapes}
@@ -325,7 +329,9 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "bincount": lambda a, weights=None, minlength=0, *, bins=None, **_: _counts(
         minlength if bins is None else bins, weights
     ),
+    "clip": _alike,
     "concat": _joined,
+    "stack": _stacked,
     "cummax": _cumulative(functional.max, None),
     "cummin": _cumulative(functional.min, None),
     "cumulative_prod": _cumulative(functional.multiplies, lambda a, dtype: np.empty(0, dtype or a.dtype)),

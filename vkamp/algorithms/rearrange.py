@@ -17,10 +17,11 @@ from vkamp.algorithms.unique import run_length_decode
 
 
 def concat(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """The elements of one or more inputs of one type, one after the other along an axis (array API: ``concat``)."""
-    if not inputs:
-        raise TypeError("concat takes one or more inputs")
-    sources = [lazy.of(a) for a in inputs]
+    """The elements of one or more inputs of one type, one after the other along an axis (array API: ``concat``).
+
+    The inputs may also be in a list or tuple.
+    """
+    sources = _all_of("concat", inputs)
     axis = axis_of(sources[0].extent, axis)
     shape, dtype = list(sources[0].extent), dtype_of(sources[0])
     for each in sources[1:]:
@@ -37,6 +38,34 @@ def concat(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.a
         part = amp.array_view(result).section(amp.index(*origin), each.extent)
         moved(lambda x: x, each, part, view)
         origin[axis] += each.extent[axis]
+    return result
+
+
+def _all_of(name: str, inputs: tuple[Any, ...]) -> list[lazy.Lazy]:
+    """The inputs of a function of several."""
+    if not inputs:
+        raise TypeError(f"{name} takes one or more inputs")
+    return [lazy.of(a) for a in inputs]
+
+
+def stack(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """Inputs of one extent and type along a new axis, which has this position in the result (numpy: ``stack``).
+
+    The inputs may also be in a list or tuple.
+    """
+    sources = _all_of("stack", inputs)
+    shape, dtype = list(sources[0].extent), dtype_of(sources[0])
+    axis = axis_of(amp.extent(*shape, 1), axis)
+    for each in sources[1:]:
+        if each.extent != sources[0].extent:
+            raise amp.AmpError(f"the inputs have different extents: {sources[0].extent!r} and {each.extent!r}")
+        if dtype_of(each) != dtype:
+            raise TypeError(f"the inputs have different types, {dtype} and {dtype_of(each)}")
+    view = place(accelerator_view, *sources, out)
+    result = output(out, (*shape[:axis], len(sources), *shape[axis:]), element(dtype), view, *sources)
+    for at, each in enumerate(sources):
+        where = (*[slice(None)] * axis, at, *[slice(None)] * (len(shape) - axis))
+        moved(lambda x: x, each, amp.array_view(result)[where], view)
     return result
 
 

@@ -295,6 +295,31 @@ def replace_if(
     return computed(lazy.map(_ReplacedIf(pred, value(new, dtype)), source), out, accelerator_view, dtype)
 
 
+class _Clipped:
+    __slots__ = ("has_high", "has_low", "high", "low")
+
+    def __init__(self, low: Any, high: Any, dtype: np.dtype[Any]) -> None:
+        self.low, self.high = value(low, dtype), value(high, dtype)
+        self.has_low, self.has_high = low is not None, high is not None
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        raised = self.low if self.has_low and x < self.low else x
+        return self.high if self.has_high and raised > self.high else raised
+
+
+def clip(
+    a: Any, low: Any = None, high: Any = None, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
+    """The elements, with ``low`` in place of smaller and ``high`` of larger ones (C++: ``clamp``; numpy: ``clip``).
+
+    The limits are numbers of the elements' type, or ``None``. NaN stays. ``out`` may be the input.
+    """
+    source = lazy.of(a)
+    dtype = dtype_of(source)
+    return computed(lazy.map(_Clipped(low, high, dtype), source), out, accelerator_view, dtype)
+
+
 @amp.func
 def _chosen(condition: Any, x: Any, y: Any) -> Any:
     return x if condition != 0 else y
@@ -303,8 +328,19 @@ def _chosen(condition: Any, x: Any, y: Any) -> Any:
 def where(
     condition: Any, x: Any, y: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """The elements of ``x`` where a condition is not zero, and those of ``y`` elsewhere; all have the same extent."""
+    """The elements of ``x`` where a condition is not zero, and those of ``y`` elsewhere; all have the same extent.
+
+    ``x`` and ``y`` may also be numbers: of the type of the other one, or else in 32 bits.
+    """
+    extent = lazy.of(condition).extent
+    either = [each for each in (x, y) if not _is_number(each)]
+    dtype = dtype_of(lazy.of(either[0])) if either else amp.result_type(_chosen, 1, x, y)
+    x, y = (lazy.constant(value(each, dtype), extent) if _is_number(each) else each for each in (x, y))
     return computed(lazy.map(_chosen, condition, x, y), out, accelerator_view)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, complex, np.generic))
 
 
 def take(values: Any, at: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
