@@ -25,6 +25,8 @@ GROUP = "capture"
 ENGINES = ("kompute", "vulkan")
 SIZE = 64
 MANY = 1000
+#: The same for a single run, whose times nobody compares.
+MANY_OF_A_TRIAL = 50
 #: Launches that are made before any of them is submitted.
 FEW = 32
 #: The most seconds for a launch on a GPU, by name.
@@ -50,11 +52,12 @@ def measure(options: Options) -> Iterator[Measurement]:
 class Vkamp:
     """Launches on one engine."""
 
-    def __init__(self, path: str, engine: str) -> None:
+    def __init__(self, path: str, engine: str, many: int) -> None:
         self.view = amp.accelerator(path, engine=engine).default_view
-        self.arrays = [self._array() for _ in range(MANY)]
+        self.many = many
+        self.arrays = [self._array() for _ in range(many)]
         self.domain = self.arrays[0].extent
-        self.expected = [0] * MANY
+        self.expected = [0] * many
         self.graphs = {}
         for independent in (False, True):
             with amp.capture(self.view) as graph:
@@ -65,11 +68,11 @@ class Vkamp:
         return amp.array(amp.extent(SIZE), amp.int32, np.zeros(SIZE, np.int32), accelerator_view=self.view)
 
     def _launch_all(self, independent: bool) -> None:
-        for number in range(MANY):
+        for number in range(self.many):
             amp.parallel_for_each(self.view, self.domain, increment, self.arrays[number if independent else 0])
 
-    def _expect(self, independent: bool, count: int = MANY) -> None:
-        for number in range(count):
+    def _expect(self, independent: bool, count: int | None = None) -> None:
+        for number in range(self.many if count is None else count):
             self.expected[number if independent else 0] += 1
 
     def launch(self) -> float:
@@ -93,14 +96,14 @@ class Vkamp:
         started = time.perf_counter()
         self._launch_all(independent)
         self.view.wait()
-        return (time.perf_counter() - started) / MANY
+        return (time.perf_counter() - started) / self.many
 
     def replay(self, independent: bool) -> float:
         self._expect(independent)
         started = time.perf_counter()
         self.graphs[independent].replay()
         self.view.wait()
-        return (time.perf_counter() - started) / MANY
+        return (time.perf_counter() - started) / self.many
 
     def replay_alone(self, independent: bool) -> float:
         self._expect(independent)
@@ -108,7 +111,7 @@ class Vkamp:
         self.graphs[independent].replay()
         seconds = time.perf_counter() - started
         self.view.wait()
-        return seconds / MANY
+        return seconds / self.many
 
     def check(self) -> None:
         for array, expected in zip(self.arrays, self.expected, strict=True):
@@ -118,7 +121,8 @@ class Vkamp:
 class ByHand:
     """The same dispatches in a separate command buffer, on the direct engine's device."""
 
-    def __init__(self, vkamp: Vkamp, independent: bool, count: int = MANY) -> None:
+    def __init__(self, vkamp: Vkamp, independent: bool, count: int | None = None) -> None:
+        count = vkamp.many if count is None else count
         queue: Any = vkamp.view._queue
         self.device, api = queue.device, queue.device.api
         self.vkamp, self.independent, self.count = vkamp, independent, count
@@ -159,7 +163,8 @@ class ByHand:
 
 def _measure_here(path: str, runs: int, heat: Callable[[], None] | None) -> dict[str, Any]:
     """In the child: seconds by name."""
-    engines = {name: Vkamp(path, name) for name in ENGINES}
+    many = MANY if runs > 1 else MANY_OF_A_TRIAL
+    engines = {name: Vkamp(path, name, many) for name in ENGINES}
     for engine in engines.values():
         for graph in engine.graphs.values():
             graph.replay()
@@ -177,7 +182,7 @@ def _measure_here(path: str, runs: int, heat: Callable[[], None] | None) -> dict
     waited = {name: engine.launch_and_wait for name, engine in engines.items()}
     add("launch + wait", 40 * runs, {**waited, "Vulkan by hand": ByHand(engines["vulkan"], False, 1).replay})
     for independent in (False, True):
-        kind = f"{MANY} {'independent' if independent else 'dependent'}"
+        kind = f"{many} {'independent' if independent else 'dependent'}"
         works = {name: partial(engine.launches, independent) for name, engine in engines.items()}
         add(f"{kind}, one by one and waited", runs, works)
         works = {name: partial(engine.replay, independent) for name, engine in engines.items()}

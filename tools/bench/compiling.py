@@ -30,7 +30,7 @@ def measure(options: Options) -> Iterator[Measurement]:
         kept, compiled, cold = [], [], []
         with tempfile.TemporaryDirectory() as folder:
             _child(name, folder, device)
-            for _ in range(options.runs):
+            for _ in range(options.runs if drivers else 0):
                 kept.append(_child(name, folder, device))
             for _ in range(options.runs):
                 shutil.rmtree(Path(folder, "kernels"), ignore_errors=True)
