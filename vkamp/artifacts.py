@@ -135,12 +135,11 @@ class Target:
     ``private_bytes``: those that a thread's private arrays may have, ``None``: any number.
     ``max_unrolled_statements``: how many statements unrolled loops may come to, for a driver that compiles more of
     them slowly and does not unroll loops around others that it cannot unroll; ``None``: there is no such limit.
-    ``pieces``: the most neighbouring elements that a thread of an untiled kernel may have, 0: each has one.  With them,
-    ``whole``: the containers with an element for each thread and without gaps in the last dimension, where that is not
-    short; ``flat``: those of the domain's extent that are dense; ``together``: groups of containers whose pieces begin
-    at the same elements, as far as the launch can tell.
-    ``aligned``: for loops, the containers whose last dimension is a multiple of four elements; ``sizes``: with
-    ``max_iterations``, what is known of extents.
+    ``pieces``: the maximum number of adjacent elements that a thread of an untiled kernel processes; 0: only one.  With
+    them, ``whole``: the containers with an element for each thread and without gaps in the last dimension, where that
+    is not short; ``flat``: those of the domain's extent that are dense; ``together``: groups of containers whose pieces
+    begin at the same elements, as far as the launch can tell. ``aligned``: for loops, the containers whose last
+    dimension is a multiple of four elements; ``sizes``: with ``max_iterations``, what is known of extents.
     """
 
     push_words: int = 32
@@ -273,7 +272,7 @@ class PushWord:
 
 @dataclass(frozen=True)
 class Binding:
-    """A storage buffer: the container parameters that share it, and what the shader does with it."""
+    """A storage buffer, with the container parameters that share it and the shader's accesses to it."""
 
     number: int
     name: str

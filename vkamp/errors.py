@@ -84,7 +84,7 @@ class CompileError(_LocatedError):
 
 
 class InternalCompilerError(_LocatedError):
-    """The compiler failed on a kernel for a reason that is not the kernel's: a fault of vkamp, to be reported.
+    """The compiler failed because of a fault in vkamp, not in the kernel. Please report it.
 
     The message says which pass failed on which kernel (``compiler_pass``, ``kernel``), and a way round it.
     ``__cause__`` is the failure.

@@ -79,8 +79,8 @@ class Finding:
 class Report:
     """What checking one launch found.
 
-    ``findings``: each once, however many threads did it.  ``not_covered``: in words, what could not be looked at.
-    ``kernel`` and ``accelerator`` name what ran, and where.
+    ``findings`` contains each error once, even if several threads cause it. ``not_covered`` describes what could not be
+    checked. ``kernel`` and ``accelerator`` are their names.
     """
 
     kernel: str

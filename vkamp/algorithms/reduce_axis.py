@@ -202,7 +202,7 @@ def split_of_lines(lines: AxisLines, longest: int) -> _choose.Split:
 def combine_lines(
     view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines, out: Any, split: _choose.Split, op: Any
 ) -> None:
-    """Combines each piece of each line in one launch. ``out`` has the pieces of a line side by side."""
+    """Reduces each piece of each line, in one launch. ``out`` has the pieces of a line side by side."""
     in_runs = _choose.form_of(view) == "runs"
     count = lines.outer * lines.inner * split.pieces
     if in_runs and lines.inner == 1:

@@ -41,7 +41,7 @@ class device_scalar:
     ``.view`` is a view of it (extent 1) for kernels and algorithms, which read it without waiting. ``int()``,
     ``float()``, ``complex()``, ``bool()``, ``.item()``, ``np.asarray()``, formats such as ``f"{scalar:.2f}"``,
     comparisons, and arithmetic with numbers wait for it; ``await scalar`` returns the number in asynchronous programs.
-    Errors of the launches that compute it are raised where its value is read.
+    Reading the value raises the errors of the launches that compute it.
     """
 
     __slots__ = ("_dtype", "view")

@@ -269,7 +269,7 @@ class _Third:
 
 
 class _Counts:
-    """For ``lazy.At`` on classes from 0 to 2: a vector with a 1 for the class."""
+    """For ``lazy.At`` on classes from 0 to 2: a vector with a 1 in the component of the class."""
 
     __slots__ = ()
 

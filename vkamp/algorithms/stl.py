@@ -452,7 +452,7 @@ def set_difference(a: View, b: View, out: View = None, comp: Any = functional.le
 
 
 def set_intersection(a: View, b: View, out: View = None, comp: Any = functional.less) -> counted:
-    """The elements that two sorted ranges have (``amp_stl_algorithms::set_intersection``)."""
+    """The elements that two sorted ranges have in common (``amp_stl_algorithms::set_intersection``)."""
     return alg.set_intersection(a, b, comp, out=out)
 
 

@@ -161,7 +161,7 @@ class _Generated(lazy.Lazy):
 def generate(
     extent: Any, f: Any, *, dtype: Any = None, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """``f(i)`` of every index of an extent; of rank 1, ``i`` is a number (AMP, C++: ``generate``)."""
+    """Calls ``f(i)`` for every index of an extent; if the rank is 1, ``i`` is a number (AMP, C++: ``generate``)."""
     return computed(_Generated(f, extent), out, accelerator_view, dtype)
 
 

@@ -18,7 +18,7 @@ _PLACES = (Path(__file__).with_name("errors.md"), Path(__file__).parents[2] / "d
 
 @dataclass(frozen=True)
 class Example:
-    """An error: the name of its class, its whole message, a program that causes it, and a corrected one."""
+    """An error's class name and message, a program that causes the error, and a corrected program."""
 
     kind: str
     message: str

@@ -31,11 +31,11 @@ def as_domain(value: Any) -> Any:
 
 
 def domain_of(value: Any) -> Domain:
-    """The domain of a launch; ``TypeError`` unless it is an ``extent`` or ``tiled_extent``, or an ``indirect``, whose
-    largest domain it is.
+    """Returns the domain of a launch; for an ``indirect``, its largest domain.
 
-    Raises ``InvalidComputeDomainError`` for a component below 1, more than 2**32 - 1 threads, or an extent that its
-    tile does not divide, in this order.
+    Raises ``TypeError`` for other types than ``extent``, ``tiled_extent`` and ``indirect``, and
+    ``InvalidComputeDomainError`` for a component below 1, more than 2**32 - 1 threads, or an extent that its tile does
+    not divide, in this order.
     """
     if isinstance(value, indirect):
         return exact_domain(value, value.at_most)

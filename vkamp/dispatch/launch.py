@@ -1,4 +1,4 @@
-"""The launch itself: prepared, bound, submitted, or repeated.
+"""Launches: preparing, binding, submitting and repeating them.
 
 C++ AMP's model: docs/conformance.md, section 9.
 """

@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 def parse(name: str, args: tuple[Any, ...]) -> tuple[accelerator_view | None, Any, tuple[Any, ...]]:
-    """The arguments of ``amp.NAME``: the accelerator_view that leads them, if there is one (or an accelerator),
-    the domain as an extent, and the kernel with its arguments, or nothing.
+    """Parses the arguments of ``amp.NAME``: an optional accelerator_view or accelerator, the domain as an extent, and
+    optionally the kernel with its arguments.
     """
     if args:
         first = args[0]

@@ -215,7 +215,7 @@ def _packed(layout: struct.Struct, words: tuple[int | float, ...]) -> bytes | No
 def _numbers(
     known: Mapping[str, int | float | bool], scalars: tuple[tuple[int, str, int], ...], args: Sequence[Any]
 ) -> Mapping[str, int | float | bool]:
-    """The numbers of a launch by their names; those that are not among its values as they were."""
+    """The numbers of a launch by name; a number that is not among its values keeps its earlier value."""
     numbers = {name: args[position] for position, name, _ in scalars}
     return {**known, **numbers} if len(numbers) < len(known) else numbers
 

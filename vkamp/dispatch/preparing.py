@@ -272,7 +272,7 @@ def _made(
     *,
     lowered: bool,
 ) -> PreparedLaunch:
-    """The launch in a form; ``lowered``: what the kernel can read about it."""
+    """Prepares the launch in one lowering; ``lowered`` is what the kernel can read about it."""
     captured = {**arguments.captured, **device_traits(view, request.subgroup, lowered=lowered)}
     programs = _compile(request, captured, keep=not is_reference(view))
     compiled = programs.compiled

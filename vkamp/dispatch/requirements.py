@@ -179,10 +179,10 @@ def _requires(lanes: int, kernel: str) -> str:
 
 
 def check_required_subgroup(lanes: int, compiled: Compiled, domain: Domain, view: accelerator_view) -> None:
-    """Refuses a launch of a kernel that requires full subgroups of so many lanes, where there are none.
+    """Refuses a launch of a kernel that requires full subgroups of a size that the device does not support.
 
-    Where a device has no matrices, a kernel with matrices runs thread by thread: it needs none, unless its threads
-    exchange values.
+    On a device without cooperative matrices, a kernel that uses them runs thread by thread. It then needs no subgroups,
+    unless its threads exchange values.
     """
     info = queue_of(view).info
     exchanges = any(operation != "basic" for _, operation, _ in compiled.subgroup_needs)
@@ -218,7 +218,7 @@ def check_program(compiled: Compiled, executable: Executable, view: accelerator_
 
 
 def _check_shared(executable: Executable, compiled: Compiled, limits: Limits, device: str) -> None:
-    """Refuses more tile_static memory than the device has, with the largest array's place."""
+    """Refuses a kernel with more tile_static memory than the device has; the error points at the largest array."""
     size = executable.shader.shared_bytes
     if size > limits.shared_bytes:
         largest = max(compiled.kernel.tile_statics, key=lambda variable: variable.type.size)

@@ -83,7 +83,7 @@ def _x(sizes: tuple[int, ...] | list[int]) -> str:
 
 
 def shown(tiling: Tiling, most: int) -> tuple[int, int]:
-    """Rows and columns to draw: whole tiles, at least one."""
+    """The numbers of rows and columns to draw: complete tiles, at least one."""
     rows, cols = (min(size, max(most // tile, 1) * tile) for size, tile in zip(tiling.domain, tiling.tile, strict=True))
     return rows, cols
 

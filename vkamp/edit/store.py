@@ -134,7 +134,7 @@ class StoredShader:
 
     @property
     def shown(self) -> str:
-        """The file as messages name it: from the folder's parent on."""
+        """The file's path for messages, relative to the parent of the folder."""
         return f"{self.store.folder.name}/{self.name}{_SUFFIX}"
 
 

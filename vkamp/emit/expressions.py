@@ -167,7 +167,7 @@ class ExpressionPrinter:
         return isinstance(place, MemoryElement) and self._shared.forms.packs(place.type)
 
     def _accessor(self, place: ir.Place, does: str) -> str:
-        """The name of the function that loads or stores such a part; the shader has it from now on."""
+        """Adds the function that loads or stores such a part to the shader, and returns its name."""
         root = ir.root_of(place)
         assert isinstance(root, ir.BufferElement) and isinstance(place.type, Scalar)
         name = self._shared.accessors[root.buffer, place.type, does]

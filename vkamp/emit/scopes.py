@@ -24,8 +24,8 @@ class ScopePlan:
     """Where each declaration is printed.
 
     ``initialised``: variables that the statement at a position declares while it assigns them.  ``before``: variables
-    declared without a value before a statement.  ``headers``: loops that declare their variable in their head; other
-    loops count with a counter of their own.
+    declared without a value before a statement.  ``headers``: the loops that declare their variable in the ``for``
+    statement; other loops use a separate counter.
     """
 
     initialised: dict[Position, frozenset[str]]

@@ -1,4 +1,4 @@
-"""A kernel as a whole compute shader: the printed functions, and above them what they turned out to use."""
+"""Prints a kernel as a complete compute shader: its functions, preceded by the declarations that they use."""
 
 from __future__ import annotations
 

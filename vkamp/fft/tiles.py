@@ -400,11 +400,12 @@ def run_tiles(
     view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any],
     *, in_place: bool = False, spectrum: Any = None, halves: Any = None, kept: int | None = None,
 ) -> None:  # fmt: skip
-    """Transforms each line of ``load`` into ``store``; the length has small prime factors.
+    """Transforms each line of ``load`` and stores it in ``store``. The length must have small prime factors only.
 
-    Two options are for lines of one launch. ``spectrum``: that of a filter; the transforms times the spectrum are
-    transformed again and stored. Only the first ``kept`` numbers of each line are loaded, the others being zeros, and
-    as many are stored. ``halves``: the factors of :func:`vkamp.fft.butterflies.unmixed`, whose results are stored.
+    Two options require lines that one launch transforms. With ``spectrum``, the spectrum of a filter, each transform is
+    multiplied by it and transformed again; only the first ``kept`` numbers of each line are loaded and stored, and the
+    others count as zeros. ``halves`` are the factors of :func:`vkamp.fft.butterflies.unmixed`, whose results are
+    stored.
     """
     if halves is not None:
         middle: Any = Halves(halves)

@@ -275,7 +275,7 @@ def _divmod(ctx: Context, node: ast.Call) -> Value:
 
 
 def _stable_number(ctx: Context, value: Value, node: ast.expr) -> Value:
-    """A number that is used more than once."""
+    """Evaluates a number once, so that it can be used several times."""
     number = convert.number(ctx, value, node)
     return number if isinstance(number, Constant) else Number(ctx.stable(number.expr), number.weak, number.double)
 

@@ -1,4 +1,5 @@
-"""The counter of a ``static_range`` loop that is lowered once: a compile-time number that differs by iteration.
+"""The counter of a ``static_range`` loop whose body is lowered once: a compile-time number with a different value in
+each iteration.
 
 It is a :class:`Constant` without a known value.  Sums and multiples of counters are counters again, and take the type
 of what they meet as any constant does.  Code that reads ``value`` needs a number: the loop is copied then.

@@ -8,7 +8,7 @@ from vkamp.ir.dataflow import named
 
 
 def without_unread(ctx: Context, body: ir.Block) -> ir.Block:
-    """The body of a function without the variables in double precision that met no float64.
+    """Removes the double-precision variables that were never combined with a float64 from a function's body.
 
     A device may lack that type.
     """

@@ -1,8 +1,8 @@
 """Lowering of cooperative matrices.
 
-A matrix is a value that nothing changes: each function makes a new one, in a private array of the elements that a lane
-has.  An assignment to a name or element that has a matrix copies it; where a function has just made it, the function
-makes it there.
+A matrix is an immutable value: each function creates a new one, in a private array of the elements that a lane owns. An
+assignment copies the matrix to its target, unless a function has just created it: then the function writes to the
+target directly.
 """
 
 from __future__ import annotations
@@ -492,7 +492,7 @@ def _copy(ctx: Context, known: ArrayRef, value: ArrayRef, node: ast.stmt, value_
 
 
 def _bind(ctx: Context, target: ast.Name, value: ArrayRef, node: ast.stmt) -> None:
-    """A new name for a matrix: of a new one, or of a copy."""
+    """Binds a name to a new matrix, or to a copy of one."""
     root = value.place
     assert isinstance(root, ir.Local)
     if target.id in ctx.slots:

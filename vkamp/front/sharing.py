@@ -491,7 +491,7 @@ class _Checker:
         self.ctx.fail("VKA353", load.place.span, notes=notes, name=mine, by=change.by, copy=copy)
 
     def _user_name(self, load: ir.Load, name: str, change: _Mutation, state: _Aliasing) -> str:
-        """A variable in the source's words; one of the compiler's own by another name of the object, or by its text."""
+        """The variable's name in the source; for a temporary, another name of the same object, or its source text."""
         names = [name, *(key for key, _ in _linked(state, name, ()) if isinstance(key, str))]
         known = [shown for n in names if (shown := _slot_of(self.ctx, n)) not in (None, change.by)]
         return known[0] or name if known else _text_at(self.ctx, load.place.span) or name

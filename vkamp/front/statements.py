@@ -533,7 +533,7 @@ def _return(ctx: Context, node: ast.Return) -> None:
 
 
 def _note_objects(ctx: Context, value: Value, span: Span) -> None:
-    """Notes which vectors and index objects of the function a `return` gives."""
+    """Records which vectors and index objects of the function a `return` returns."""
     objects = _leaf_objects(ctx, value, in_index=False)
     known = ctx.returned.setdefault((span.line, span.column), objects)
     for k, (one, other) in enumerate(zip(known, objects, strict=False)):

@@ -64,7 +64,7 @@ def call_subgroup(ctx: Context, function: SubgroupFunction, node: ast.Call) -> V
 
 
 def of_number(ctx: Context, row: SubgroupRow, value: ir.Expr, span: Span) -> ir.Expr:
-    """A row of one number, which has one of its types."""
+    """Calls a row's function with one number, whose type the row supports."""
     return _scalar(ctx, row, value, [], span)
 
 

@@ -238,7 +238,7 @@ def _operands(
 
 
 def _repeated(ctx: Context, symbol: str, value: Value, beside: ir.Expr, node: ast.AST, part: ast.expr) -> ir.Expr:
-    """A number as a vector of it; it has the components' type, or is a literal that takes it."""
+    """A vector whose components are all the number, which has their type or is a literal that adopts it."""
     kind = beside.type
     assert isinstance(kind, Vector)
     found = convert.number(ctx, value, part)

@@ -118,7 +118,7 @@ def _is_negative(index: ir.Expr) -> bool:
 
 
 def projection(view: ViewRef, index: ir.Expr) -> ViewRef:
-    """``view[index]`` of a view of more dimensions."""
+    """Lowers ``view[index]`` for a view of two or more dimensions."""
     return ProjectionView(view, convert.cast(index, INT32, index.span))
 
 

@@ -70,7 +70,9 @@ def step_from_base(place: ir.ComponentsOf | ir.FieldOf | ir.ArrayElement) -> tup
 
 
 def member_element(place: ir.Place, kind: Type) -> ir.Place:
-    """A scalar in an element of a container as an element, of a type ``kind`` of its size, of the same memory."""
+    """Addresses a scalar inside an element of a container as an element of the same memory, of the type ``kind``, which
+    has the scalar's size.
+    """
     number: ir.Expr = ir.Const(place.span, INT32, 0)
     step, offset, size = place, 0, kind.size
     while isinstance(step, (ir.ComponentsOf, ir.FieldOf, ir.ArrayElement)):

@@ -270,8 +270,8 @@ class ComponentsOf(Place):
 class Reinterpreted(Place):
     """Element ``index`` of the memory that begins at ``base``, read as a row of elements of ``type``.
 
-    ``base`` is an element of a container or array, maybe of another type and size; what follows it has no gaps.  In
-    an array both types are scalars of one size; in a container ``base`` is at a whole number of elements of
+    ``base`` is an element of a container or array, possibly of another type and size; the elements from it on have no
+    gaps.  In an array both types are scalars of one size; in a container ``base`` is at a whole number of elements of
     ``type``.
     """
 

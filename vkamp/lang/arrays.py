@@ -186,7 +186,7 @@ class array(Container):
     # -- views -------------------------------------------------------------------------------------
 
     def section(self, *args: Any) -> array_view:
-        """A view of a box of the elements: as :meth:`array_view.section`."""
+        """Returns a view of a box of the elements, like :meth:`array_view.section`."""
         return array_view(self).section(*args)
 
     def reinterpret_as(self, dtype: DTypeLike) -> array_view:

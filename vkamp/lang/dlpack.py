@@ -104,9 +104,9 @@ def export(elements: NDArray[Any], wanted: dict[str, Any]) -> Any:
     """A DLPack capsule of ``elements``; ``wanted`` holds the consumer's keywords (``stream``, ``max_version``,
     ``dl_device``, ``copy``).
 
-    BufferError for structs, for another device, for a stream, for elements at no multiple of their size, and for
-    read-only memory if the protocol cannot express it: its first version, which consumers ask for by no
-    ``max_version`` or one below 1, and the only one of numpy before 2. TypeError for other keywords.
+    Raises ``BufferError`` for structs, another device, a stream, elements that are not aligned to their size, and
+        read-only memory in the first version of the protocol, which cannot express it. Consumers request that version
+        with a ``max_version`` below 1 or none; numpy 1 supports no other. TypeError for other keywords.
     """
     unknown = wanted.keys() - {"stream", "max_version", "dl_device", "copy"}
     if unknown:
@@ -200,8 +200,8 @@ class DeviceTensor(NamedTuple):
 
 
 def device_tensor(source: Any, stream: int) -> DeviceTensor:
-    """What an object with ``__dlpack__`` says of its elements in the memory of a device. The work that its library has
-    for them comes before the later work of ``stream``.
+    """What an object with ``__dlpack__`` says of its elements in the memory of a device. The library's pending work on
+    them finishes before later work of ``stream`` starts.
 
     TypeError as :func:`import_memory`; AmpError for a tensor without elements.
     """

@@ -67,7 +67,7 @@ class TargetFeature:
 
 @entry_point
 class TargetTraits:
-    """The device that a kernel is compiled for, as compile-time constants: ``amp.target``.
+    """``amp.target``: compile-time constants that describe the device for which a kernel is compiled.
 
     - ``amp.target.cpu``: whether it is the driver of a CPU (SwiftShader, lavapipe).  The reference accelerator is none.
     - ``amp.target.subgroup_size``: the lanes of a subgroup, as ``amp.subgroup.size()`` gives them.

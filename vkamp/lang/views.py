@@ -293,10 +293,10 @@ class array_view(Container):
             return components(elements)
 
     def get_ref(self, idx: _Subscript) -> NDArray[Any]:
-        """One element in home memory, as a 0-dimensional array; a short vector as an array of its components (AMP:
-        ``get_ref``).
+        """Returns one element in home memory as a 0-dimensional array, or a short vector as an array of its components
+        (AMP: ``get_ref``).
 
-        Nothing is brought home, and writes are not detected: call ``synchronize(access_type_read_write)`` first.
+        It copies nothing from devices and does not detect writes: call ``synchronize(access_type_read_write)`` first.
         """
         where = position(idx, self._layout.shape, self)
         with self._lease as home:

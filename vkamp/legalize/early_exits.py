@@ -56,7 +56,7 @@ def _inside(block: ir.Block, counted: set[str]) -> ir.Block:
 
 
 def _is_worked_out(condition: ir.Expr, counted: set[str]) -> bool:
-    """Whether a compiler may know when a condition holds: nothing that it compares comes from memory."""
+    """Whether a compiler may compute when a condition holds: it compares no values from memory."""
     compared: list[ir.Node] = [node for node in ir.walk(condition) if isinstance(node, ir.Compare)]
     return any(_is_plain(node) and _reads(node) & counted for node in compared or [condition])
 

@@ -1,9 +1,9 @@
-"""Places as GLSL can address them.
+"""Places in the form that GLSL can address.
 
-First views that the kernel made are resolved to what they are views of.  GLSL 4.50 has no atomics of floats: unless
-the device has them, they work on the bits, in a container through the same memory declared as uints, in a tile_static
-array by declaring it as uints.  Last of all, an element of a container becomes an element of its memory, which GLSL
-sees as an array of one dimension.
+First, views that the kernel creates are replaced by the memory that they refer to. GLSL 4.50 has no atomics of floats.
+Unless the device supports them, they operate on the bits: the memory of a container is declared as uints a second time,
+and a tile_static array is declared as uints. Last, an element of a container becomes an element of its memory, which is
+an array of one dimension in GLSL.
 """
 
 from __future__ import annotations

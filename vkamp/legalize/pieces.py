@@ -112,8 +112,8 @@ class _PieceKernel:
     # -- one element ---------------------------------------------------------------------------------------------
 
     def element(self) -> tuple[ir.Function, list[_Given], list[str]] | None:
-        """The body as a function of the thread's index, as far as it is used, of launch values as narrow floats, and of
-        elements; what each parameter is; the containers whose elements it needs.
+        """Makes a function of the body. Returns it, what each of its parameters is, and the containers whose elements
+        it needs. The parameters are the thread's index (if it is used), narrow floats of the launch, and elements.
         """
         elements = ElementBlock(self.body, self.own, self.original.rank)
         block = elements.block()
@@ -212,7 +212,7 @@ class _PieceKernel:
         return loaded if element.size >= WORD else WordPart(self.span, element, loaded, number)
 
     def put(self, name: str, number: ir.Expr, last: ir.Expr, value: ir.Expr) -> ir.Stmt:
-        """Stores an element: into the piece, or into memory where the container has no pieces."""
+        """Stores an element in the piece, or in memory if the container has no pieces."""
         if name not in self.together:
             return self.make.set(self.place(name, last), value)
         place = self.in_values(name, number)

@@ -196,7 +196,7 @@ def _container(place: ir.Place) -> str:
 
 
 def _places(block: ir.Block) -> Iterator[ir.Place]:
-    """Every access to a container."""
+    """Collects every access to a container."""
     for statement in ir.walk_statements(block):
         if isinstance(statement, ir.Assign) and isinstance(ir.root_of(statement.place), ir.BufferElement):
             yield statement.place

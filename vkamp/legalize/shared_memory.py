@@ -1,8 +1,9 @@
 """One memory for tile_static arrays that are never in use at the same time.
 
 GLSL gives each array memory for the whole kernel.  Arrays that the kernel declares to be ``apart`` become parts of one
-array.  Arrays of 32-bit numbers share memory with each other; of different types they are bits in an array of uints.
-Arrays of any other element type share memory with arrays of that type, since an element has no other form in GLSL.
+array.  Arrays of 32-bit numbers share memory with each other. If their types differ, they are stored as bits in an
+array of uints. Arrays of any other element type share memory with arrays of that type, since an element has no other
+form in GLSL.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ def eigh(a: Any, UPLO: str = "L", *, accelerator_view: _View = None) -> Any:  # 
     """``(w, v)``: the eigenvalues of symmetric or Hermitian matrices, and the eigenvectors (numpy: ``linalg.eigh``).
 
     The eigenvalues are in ascending order; the eigenvectors are the columns of ``v``. Only the triangle ``UPLO`` is
-    read. Errors have the size of rounding errors of the largest eigenvalue.
+    read. The errors are of the order of the rounding error of the largest eigenvalue.
     """
     batch_of(a, "eigh")
     if is_empty(a):

@@ -131,7 +131,7 @@ def is_memory(place: ir.Place) -> bool:
 
 
 def key_of(place: ir.Node) -> _Key:
-    """What places of one element have in common."""
+    """A key that all places of one element share."""
     if isinstance(place, ir.Local):
         return "local", place.variable.storage, place.variable.name
     parts: list[object] = [type(place).__name__]

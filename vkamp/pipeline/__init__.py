@@ -182,7 +182,7 @@ def _warn_of_driver(compiled: Compiled, seconds: float) -> None:
 
 
 def declared_dtype(compiled: Compiled, name: str) -> np.dtype[Any]:
-    """The dtype of the elements of an array that a kernel declares."""
+    """The element dtype of an array that a kernel declares."""
     known = NAMED.get(compiled.declared.get(name, ""))
     found: np.dtype[Any] = compiler_module().declared_dtype(compiled.kernel, name) if known is None else known.dtype
     return found

@@ -51,8 +51,8 @@ def refuse_arrays(*parameters: Any) -> None:
     for each in parameters:
         if np.ndim(each):
             raise TypeError(
-                "the parameters of a distribution are numbers, not arrays: transform numbers of a standard "
-                "distribution, such as alg.transform(lambda x, m: x + m, g.standard_normal(n), means)"
+                "the parameters of a distribution are numbers, not arrays: instead, transform samples of a standard "
+                "distribution, for example alg.transform(lambda x, m: x + m, g.standard_normal(n), means)"
             )
 
 

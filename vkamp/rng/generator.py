@@ -28,7 +28,7 @@ _MOST_OF_POISSON = 2.0**24
 class _Distributions:
     """The distributions that a generator and its lazy inputs share.
 
-    Each method chooses a distribution; ``_given`` returns its numbers.
+    Each method selects a distribution, and ``_given`` returns its numbers.
     """
 
     bit_generator: BitGenerator

@@ -259,7 +259,7 @@ def queue_families(vk: Any, device: Any) -> Any:
 
 
 def _timestamp_bits(vk: Any, device: Any) -> int:
-    """The valid bits of timestamps on every family of queues that compute; 0 if one has no timestamps."""
+    """The valid timestamp bits that all compute queue families have; 0 if one of them has no timestamps."""
     families = (row for row in queue_families(vk, device) if row.queueFlags & vk.VK_QUEUE_COMPUTE_BIT)
     return min((family.timestampValidBits for family in families), default=0)
 

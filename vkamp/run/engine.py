@@ -284,7 +284,7 @@ class Recording(ABC):
 
 
 class _Enqueued(Ready, Recording):
-    """The implementation for engines that have nothing faster than :meth:`Queue.enqueue`."""
+    """A recording for engines that have nothing faster than :meth:`Queue.enqueue`."""
 
     def __init__(self, queue: Queue, dispatches: Sequence[Dispatch]) -> None:
         self._queue = queue

@@ -52,7 +52,7 @@ class BoundDispatch(Generic[P, S]):
         return made
 
     def _again(self) -> Self:
-        """A copy, which shares everything that is the same in each run; ``copy.copy`` takes several times as long."""
+        """Returns a copy that shares what all runs have in common. ``copy.copy`` takes several times as long."""
         made = type(self).__new__(type(self))
         made.access, made.dispatch, made.program, made.push = self.access, self.dispatch, self.program, self.push
         made.slots, made.tiles, made.enqueued = self.slots, self.tiles, 0.0

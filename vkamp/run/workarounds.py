@@ -108,7 +108,7 @@ WORKAROUNDS = (
         "loops_in_a_row",
         _LAVAPIPE,
         "takes long to compile many consecutive loops, and long loops that it unrolls",
-        "groups of five loops go into a loop that runs once, and long loops get an end that the driver does not know",
+        "groups of five loops go into a loop that runs once, and the end of long loops is hidden from the driver",
     ),
     Workaround(
         "early_exits",
@@ -166,7 +166,7 @@ WORKAROUNDS = (
     Workaround(
         "large_divisors",
         _NVIDIA,
-        "divides float32 by numbers beyond 2^126 as by infinity",
+        "divides float32 by numbers above 2^126 as if they were infinite",
         "",
         ability="large_divisors",
         test="tests/types/test_special_values.py",

@@ -341,7 +341,7 @@ def bind(
     kind: type[BufferMemory],
     shadow: Callable[[MemoryRegion], Shadow] | None,
 ) -> tuple[dict[str, BufferMemory], list[Shadow]]:
-    """The buffers by name, each of class ``kind``, and the shadows that ``shadow`` creates for their regions.
+    """Returns the buffers by name, each of class ``kind``, and the shadows that ``shadow`` creates for their regions.
     ``written`` contains the names of the buffers that the kernel stores to; memory that it only reads needs no shadow.
     """
     unit = judge.unit

@@ -112,7 +112,7 @@ def compile_many(shaders: Sequence[str], *, name: str = "kernel") -> list[bytes]
 
 
 def start() -> None:
-    """Starts the resident glslang process ahead of the first shader; AmpError if there is no compiler."""
+    """Starts the resident glslang process before the first shader needs it. Raises AmpError without a compiler."""
     compiler = find_compiler()
     resident_of(compiler).prepare()
     _version(compiler, default_cache())

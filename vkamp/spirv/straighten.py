@@ -342,7 +342,7 @@ class _Lifetimes:
         self.spread(function)
 
     def spread(self, function: SpirvFunction) -> None:
-        """Lets what lives in a block live in those before it."""
+        """Extends the live ranges of a block's values to the blocks before it."""
         changed = True
         while changed:
             changed = False

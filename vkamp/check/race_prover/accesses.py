@@ -170,7 +170,7 @@ class AccessSet:
         self.touched.discard(space)
 
     def add(self, access: SharedAccess) -> Collection[SharedAccess]:
-        """Adds an access; returns those with which it may conflict."""
+        """Adds an access and returns the earlier ones with which it may conflict."""
         return self.memories.setdefault(access.root, MemoryAccesses()).add(access)
 
 

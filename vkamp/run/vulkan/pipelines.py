@@ -118,7 +118,7 @@ class Pipelines:
         self.cache = PipelineCache(api, info)
 
     def get(self, key: str) -> VulkanProgram | None:
-        """The program of ``key``, which counts as a use."""
+        """Returns the program of ``key`` and marks it as used; ``None`` if there is none."""
         found = self._programs.get(key)
         if found is not None:
             self._programs.move_to_end(key)
