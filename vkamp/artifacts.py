@@ -133,13 +133,13 @@ class Target:
     ``quirks``: the faults of the driver that its shaders are printed around, as ``vkamp.run.workarounds`` names them.
     ``vector``: with the quirk ``absent_lanes``, the lanes that the driver runs threads of one row in, else 1.
     ``private_bytes``: those that a thread's private arrays may have, ``None``: any number.
-    ``max_unrolled_statements``: how many statements unrolled loops may come to, for a driver that compiles more of
-    them slowly and does not unroll loops around others that it cannot unroll; ``None``: there is no such limit.
-    ``pieces``: the maximum number of adjacent elements that a thread of an untiled kernel processes; 0: only one.  With
-    them, ``whole``: the containers with an element for each thread and without gaps in the last dimension, where that
-    is not short; ``flat``: those of the domain's extent that are dense; ``together``: groups of containers whose pieces
-    begin at the same elements, as far as the launch can tell. ``aligned``: for loops, the containers whose last
-    dimension is a multiple of four elements; ``sizes``: with ``max_iterations``, what is known of extents.
+    ``max_unrolled_statements``: the maximum number of statements after unrolling, for a driver that compiles more of
+    them slowly and does not unroll loops around others that it cannot unroll; ``None``: no limit. ``pieces``: the
+    maximum number of adjacent elements that a thread of an untiled kernel processes; 0: only one.  With them,
+    ``whole``: the containers with an element for each thread and without gaps in the last dimension, where that is not
+    short; ``flat``: those of the domain's extent that are dense; ``together``: groups of containers whose pieces begin
+    at the same elements, as far as the launch can tell. ``aligned``: for loops, the containers whose last dimension is
+    a multiple of four elements; ``sizes``: with ``max_iterations``, what is known of extents.
     """
 
     push_words: int = 32
@@ -232,7 +232,8 @@ def _counts(domain: Domain, group: tuple[int, int, int]) -> tuple[int, int, int]
 class Pieces:
     """Which elements the threads of an untiled shader have: each ``count`` neighbours in the last dimension.
 
-    ``flat``: the domain counts as one row of all its elements.  ``shifted``: a row's first piece may begin before it.
+    ``flat``: the domain is treated as one row of all its elements.  ``shifted``: a row's first piece may begin before
+    it.
     """
 
     count: int
@@ -287,9 +288,9 @@ class Shader:
     """A generated compute shader.
 
     ``push`` is the layout of the launch words: push constants, or, where they would not fit, the storage buffer at
-    ``push_binding``.  ``pieces``: its threads have several elements each.  ``subgroup_size``: it runs
-    in full subgroups of so many lanes; ``None``: in any.  ``lines[i]`` is the Python span that GLSL
-    line ``i + 1`` comes from.
+    ``push_binding``.  ``pieces``: its threads have several elements each.  ``subgroup_size``: the size of the full
+    subgroups that it requires; ``None``: any subgroups.  ``lines[i]`` is the Python span that GLSL line ``i + 1`` comes
+    from.
     """
 
     glsl: str

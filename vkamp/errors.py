@@ -145,7 +145,7 @@ class ShaderEditWarning(UserWarning):
 
 
 class CheckWarning(UserWarning):
-    """Something that a checked launch (``VKAMP_CHECK=1``) could not look at."""
+    """Part of a launch that check mode (``VKAMP_CHECK=1``) could not check."""
 
 
 class RaceWarning(UserWarning):

@@ -202,7 +202,7 @@ def missed_barrier(waiting: ThreadAt, ended: ThreadAt, span: Span) -> Finding:
 
 
 def missed_subgroup(function: str, first: ThreadAt, other: ThreadAt, span: Span) -> Finding:
-    """A function of subgroups that not all threads of a subgroup come to."""
+    """A subgroup function that not all threads of a subgroup reach."""
     text = f"not all threads of the subgroup call amp.subgroup.{function} together: {first} does, {other} does not"
     message = render(text, span, (), "let every thread of the subgroup call it")
     return Finding("divergence", "", (), (first, other), (span,), message)

@@ -86,7 +86,7 @@ class Artifacts:
                 yield entry["kernel"], entry["signature"]
 
     def missing(self, name: str) -> str:
-        """Why a kernel has to be compiled, and what to do about it."""
+        """The reason why a kernel must be compiled, and the remedy."""
         known = sorted({signature for kernel, signature in self.recorded() if kernel == name})
         wanted = self.not_found.get(name)
         again = "run `vkamp build` again"

@@ -228,7 +228,7 @@ def _some_digits_of(
 
 
 def bits_of(source: lazy.Lazy) -> lazy.Lazy | None:
-    """Elements of 4 or 8 bytes as one or two words; ``None`` for other sizes and if they have gaps."""
+    """Elements of 4 or 8 bytes as one or two words; ``None`` for other sizes, and for elements with gaps between them."""
     if not isinstance(source, lazy.Elements):
         return None
     found = words_in(source.values)
@@ -236,7 +236,7 @@ def bits_of(source: lazy.Lazy) -> lazy.Lazy | None:
 
 
 def words_in(values: Any) -> Any:
-    """A container of numbers of 4 or 8 bytes as one of uint32 or uint2; ``None`` for other containers."""
+    """A view of the numbers of a container, of 4 or 8 bytes, as uint32 or uint2; ``None`` for other containers."""
     dtype = values.dtype
     if dtype.names is not None or dtype.itemsize not in (4, 8):
         return None

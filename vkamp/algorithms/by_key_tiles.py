@@ -1,8 +1,8 @@
 """Reductions and scans of runs of equal keys on GPUs, in blocks: the blocks' totals, a scan of these, and then the
 runs.
 
-The first pass loads all keys, and the values after the last head of a block. The second pass goes through a block in
-rows, with four elements for each thread. A scan of each row gives the number of each run and the value so far. (CUB's
+The first pass loads all keys, and the values after the last head of a block. The second pass processes a block row by
+row, with four elements for each thread. A scan of each row gives the number of each run and the value so far. (CUB's
 ``DeviceReduce::ReduceByKey``, but in passes, so that the order of the operations does not depend on scheduling.)
 """
 

@@ -1,6 +1,6 @@
 """Counting: ``histogram``, ``histogram_range``, ``bincount``, ``digitize``, with numpy's results.
 
-On CPU drivers, each run of elements counts in a row of its own, and the rows are added. On GPUs, tiles count in
+On CPU drivers, each run of elements counts in a separate row, and the rows are then added. On GPUs, tiles count in
 ``tile_static`` memory (``histogram_tiles``). If the bins do not fit there, the elements are counted directly in the
 result. Weights are sorted by bin and added in their order, so that sums have the same bits in every run. Elements are
 compared with the edges exactly: edges of float64 are rounded up to the elements' type, which changes no comparison.

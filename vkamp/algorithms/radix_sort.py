@@ -32,7 +32,7 @@ _LEAST_RUN = 1024
 def count_digits(t_idx, keys, counts, n, length, shift, digits):
     """Counts the digits of one run; ``counts[r * 64 + d]`` is how often run ``r`` has the digits ``4 * d`` and so on.
 
-    A run counts in memory of its own, and its counts follow each other: processors share no line of their caches.
+    Each run counts in separate, contiguous memory, so that processors do not share cache lines.
     """
     run = t_idx.global_[0]
     first = run * length

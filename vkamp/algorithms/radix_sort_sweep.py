@@ -137,7 +137,9 @@ def _count_again(
 
 @amp.func
 def _walk(status: Any, d: Any, upto: Any, total: Any) -> Any:
-    """``(upto, total)`` after some looks at the counts of a digit in the tiles before ``upto``, several at once."""
+    """Reads the counts of a digit in the tiles before ``upto``, several at a time, and returns the new ``(upto,
+    total)``.
+    """
     words = amp.private(WINDOW, amp.uint32)
     looks = 0
     while upto > 0 and looks < LOOKS:

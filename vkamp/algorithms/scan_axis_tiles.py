@@ -96,7 +96,7 @@ def scan_short_rows(
     t_idx, source, out, n, lines, init, op, restarting,
     *, wide: amp.constant, inclusive: amp.constant, has_init: amp.constant, reverse: amp.constant,
 ):  # fmt: skip
-    """Each tile scans as many lines of ``n * wide`` adjacent elements as it has threads for."""
+    """Each tile scans as many lines of ``n * wide`` adjacent elements as its threads can take."""
     many = t_idx.tile_dim0 // n
     rank = t_idx.local[0]
     k = rank % n

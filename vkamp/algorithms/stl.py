@@ -337,7 +337,7 @@ def partial_sort(a: View, middle: int, comp: Any = None) -> View:
 
 
 def partial_sort_copy(a: View, out: View, comp: Any = None) -> View:
-    """Stores the smallest elements, sorted, as many as ``out`` has (``amp_stl_algorithms::partial_sort_copy``)."""
+    """Stores the smallest elements in ``out``, sorted, until it is full (``amp_stl_algorithms::partial_sort_copy``)."""
     n = min(len(a), len(out))
     alg.copy(_part(alg.sort(a, less=comp), 0, n), out=_part(out, 0, n))
     return out

@@ -1,9 +1,9 @@
 """The few largest elements on GPUs, in one pass over the input, and in a few passes over the candidates that it leaves.
 
-Each tile goes through a block in steps, and collects the elements that are better than the worst of the best ones so
-far. When its memory is full, it keeps the best ones. A radix select finds them, eight bits at a time (T. Alabi et al.,
-*Fast k-selection Algorithms for Graphics Processing Units*, 2012). The best elements of all blocks are the input of the
-next pass.
+Each tile processes a block in steps, and collects the elements that are better than the worst of the best ones so far.
+When its memory is full, it keeps the best ones. A radix select finds them, eight bits at a time (T. Alabi et al., *Fast
+k-selection Algorithms for Graphics Processing Units*, 2012). The best elements of all blocks are the input of the next
+pass.
 """
 
 # Kernels have untyped parameters.

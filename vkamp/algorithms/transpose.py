@@ -152,7 +152,9 @@ def _transposed(source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_v
 
 
 def _in_quads(values: Any) -> Any:
-    """A matrix as one of rows of vectors of four; None if its elements have another size, or gaps between them."""
+    """A view of a matrix whose elements are vectors of four; None if its elements have another size, or gaps between
+    them.
+    """
     vector = lazy.vector_of(values.dtype)
     if vector is None:
         return None

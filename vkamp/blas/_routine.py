@@ -67,7 +67,7 @@ def matrix(a: Any, name: str, order: str = "C", trans: str = "N", *, writes: boo
 
 
 def real(name: str, number: Any) -> Any:
-    """A factor that has to be real; TypeError for a complex one."""
+    """Checks that a factor is real; TypeError for a complex one."""
     if isinstance(number, (complex, np.complexfloating)):
         raise TypeError(f"{name} is a real number, not {number!r}")
     return number

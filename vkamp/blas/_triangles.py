@@ -251,7 +251,7 @@ def scaled(view: amp.accelerator_view, beta: Any, c: Any) -> None:
 
 
 def whole(view: amp.accelerator_view, a: Matrix, upper: bool, hermitian: bool) -> Matrix:
-    """A symmetric matrix in memory of its own."""
+    """Copies a symmetric matrix to new memory."""
     out = amp.array(amp.extent(a.size, a.rows, a.rows), a.values.dtype, accelerator_view=view)
     hermitian = hermitian and a.values.dtype.kind == "c"
     amp.parallel_for_each(

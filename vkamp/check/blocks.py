@@ -32,9 +32,9 @@ class _RowIndex(NamedTuple):
 
 
 def outside_of_blocks(kernel: ir.Kernel, rows: Mapping[str, int]) -> Iterator[RowAccess]:
-    """The accesses outside of a thread's rows, to the containers of ``rows``: its own row, and for reads as many rows
-    after it as the number says. The other containers are not cut, and the row of a thread in its block means nothing
-    there."""
+    """The accesses outside of a thread's rows. ``rows`` gives, by container, the number of rows after its own that the
+    thread may read. The other containers are not cut, and the row of a thread in its block means nothing there.
+    """
     for function in (*kernel.functions, kernel.body):
         known = _KnownValues(function)
         for statement in walk_statements(function.body):

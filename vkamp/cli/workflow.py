@@ -28,8 +28,7 @@ class State:
     """The state of a stored shader: ``word`` is ``unedited``, ``edited``, ``stale``, ``conflict``, ``moved``, ``gone``,
     ``removed``, ``no base`` or ``unknown``; ``is_edited``: the file differs from what was generated.
 
-    ``shader`` is the shader that is generated now, ``record`` what it is generated from (for a kernel that moved: its
-    new place).
+    ``shader`` is the newly generated shader, and ``record`` its source (for a kernel that moved: its new place).
     """
 
     kept: StoredShader

@@ -21,7 +21,7 @@ class Generator:
     """Distributions with numpy's names, each as a Dask array: ``default_rng(seed).normal(size=(n, m), chunks=1000)``.
 
     The numbers depend on the seed, on the draws before, and on the chunks, but not on the devices and workers. Each
-    block has a Philox4x32 with a key of its own from numpy's ``SeedSequence``.
+    block has a Philox4x32 generator whose key comes from numpy's ``SeedSequence``.
     """
 
     def __init__(self, seed: Any = None) -> None:

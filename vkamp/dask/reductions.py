@@ -274,7 +274,7 @@ def _variance_of(count: Any, mean: Any, spread: Any, ddof: float) -> Any:
 
 
 def device_function(function: Any) -> Any:
-    """A function that kernels can call, as one that travels with its source."""
+    """Wraps a function that kernels can call, so that it is sent with its source."""
     return amp.func(function) if isinstance(function, FunctionType) else function
 
 

@@ -44,10 +44,11 @@ def _to_device(form: HostForm) -> Any:
 
 
 class DeviceResults(MutableMapping[Any, Any]):
-    """A worker's results: those on its device, at most ``budget`` bytes of them, before what the worker would have.
+    """A worker's results. At most ``budget`` bytes of them are on its device; the others are in the worker's own
+    mapping.
 
     Results that hold no device memory, and those that the budget has no room for, are in ``host``, which writes them to
-    disk by Dask's own rules.  A result that is asked for again goes back to the device.
+    disk by Dask's own rules.  A result that is requested again is copied back to the device.
     """
 
     def __init__(self, budget: int, host: MutableMapping[Any, Any]) -> None:

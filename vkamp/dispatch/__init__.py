@@ -155,8 +155,8 @@ def use_shaders(path: str | os.PathLike[str] | None) -> None:
     """From the next launch on, the hand-edited shaders of the folder ``path`` run in place of the generated ones.
 
     ``None``: none do.  Without a call it is the folder that the environment variable ``VKAMP_SHADERS`` names
-    (``0``: none), else ``shaders/`` of the project in which the process runs.  A file that changes is used by the
-    launches after it, within a moment; a call looks at once.
+    (``0``: none), else ``shaders/`` of the project in which the process runs.  Launches use a changed file a tenth of a
+    second later; a call of this function makes the next launch use it.
 
     Raises ``FileNotFoundError`` if there is no such folder; launches raise ``ShaderEditError`` for an edited shader
     that does not compile or does not fit its kernel.

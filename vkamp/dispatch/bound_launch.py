@@ -153,7 +153,7 @@ class LaunchPlan:
 
     ``uses``: for each container its name, whether it is read, whether it is written.  ``places``: where they are.
     ``buffers``: for each binding the position of one of its containers in ``uses``.  ``like``: the launch without its
-    containers' memory.  It does not keep the program, of which a device has only so many.
+    containers' memory.  It does not keep the program, since a device keeps a limited number of programs.
     """
 
     view: accelerator_view
@@ -215,7 +215,7 @@ def _places(found: Sequence[Descriptor | None]) -> tuple[Any, ...]:
 
 
 class PlannedLaunch(SingleLaunch):
-    """A launch by the plan of another one: with containers of its own, and its own launch words."""
+    """A launch that uses the plan of another one, with other containers and launch words."""
 
     def __init__(
         self,

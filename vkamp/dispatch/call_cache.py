@@ -241,7 +241,7 @@ class _Key:
 
 
 def _is_its_code(function: FunctionType) -> bool:
-    """Whether a function uses nothing but its code and its parameters, as many lambdas do."""
+    """Whether a function depends on its code and parameters only, as many lambdas do."""
     uses_names = function.__code__.co_names or function.__closure__ is not None
     return not uses_names and function.__defaults__ is None and function.__kwdefaults__ is None
 

@@ -11,7 +11,7 @@ _variables: Any = getattr(os.environ, "_data", os.environ)
 
 
 class EnvironmentVariable:
-    """An environment variable, whose value is asked for again and again."""
+    """An environment variable that is read often."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -90,7 +90,7 @@ class GraphLaunches(BoundLaunch):
 
     @staticmethod
     def _run_one(step: PreparedLaunch, run: Callable[[PreparedLaunch], object]) -> None:
-        """Runs a launch by itself; an indirect one when its size is known."""
+        """Runs a single launch; an indirect one when its size is known."""
         found: PreparedLaunch | None = prepare_again(step)
         if found is not None and found.indirect is not None:
             found = now(found)

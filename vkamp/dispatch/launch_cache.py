@@ -42,7 +42,7 @@ _lock = threading.Lock()
 
 @dataclass(slots=True)
 class _Program:
-    """What a remembered launch runs, and what has to be as it was for that.
+    """What a remembered launch runs, and the conditions under which it is valid.
 
     ``generation``: the state of the folder of edited shaders.  ``follows_default``: the view was chosen for want of
     another.  ``constants``: numbers that the kernel was compiled with, by their positions among the values of the

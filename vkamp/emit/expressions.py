@@ -412,7 +412,7 @@ class ExpressionPrinter:
         return Text(rounded if wanted == "float" else f"{wanted}({rounded})")
 
     def _narrowed(self, expr: ir.Cast, kind: Scalar, operand: ir.Expr) -> Text:
-        """A value as one of a small type."""
+        """Converts a value to a small type."""
         assert isinstance(operand.type, Scalar)
         given, wanted = self._value_type(operand.type), self._value_type(kind)
         if kind.is_narrow_float:

@@ -78,7 +78,7 @@ class Globals:
         return COUNT_NAME
 
     def word(self, word: PushWord) -> str:
-        """The member of the launch words that holds ``word``; it is one from now on."""
+        """Adds ``word`` to the launch words, and returns the member that holds it."""
         self.words.add(word)
         return self.word_names[word]
 

@@ -214,7 +214,7 @@ def _vector_texts() -> dict[str, str]:
 
 
 def _long(text: str) -> str:
-    """A helper for int32 or uint32 as one for 64 bits."""
+    """The 64-bit form of a helper for int32 or uint32."""
     return re.sub(r"\b(u?int)\b", r"\g<1>64_t", text).replace("2^31", "2^63")
 
 

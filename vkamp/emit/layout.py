@@ -24,7 +24,7 @@ class Member:
 def struct_members(struct: Struct) -> list[Member]:
     """The members with padding wherever numpy's layout has a gap, including at the end.
 
-    Members are aligned to their largest scalar, as std430 aligns them, so it adds no padding of its own.
+    Members are aligned to their largest scalar, as in std430, which therefore adds no padding.
     """
     members: list[Member] = []
     end = 0

@@ -155,7 +155,7 @@ class _Exposures:
 
 
 def _apart(name: str, uses: list[_Use], exposures: _Exposures) -> list[list[_Use]]:
-    """The uses by the statements of their smallest common block, if each of these has a variable of its own."""
+    """The uses by the statements of their smallest common block, if each statement can have a separate variable."""
     path, _ = _home([use.position for use in uses])
     groups: dict[int, list[_Use]] = {}
     for use in uses:

@@ -230,7 +230,7 @@ class _Shader:
         return [*lines, "};"]
 
     def _padding(self, struct: Struct, nbytes: int, names: Namer) -> str:
-        """Words, or where members are smaller as many of these: a hole may be no whole word."""
+        """Pads with words, or with smaller members if there are any: a gap may be smaller than a word."""
         smallest = min(scalars_in(struct), key=lambda kind: (kind.size, kind.name))
         size = min(smallest.size, 4)
         array = f"[{nbytes // size}]" if nbytes > size else ""

@@ -559,7 +559,7 @@ class _FunctionPrinter:
         self.add(f"{matrix_line(self.expressions, statement)};", statement.span)
 
     def _float_atomic(self, statement: ir.Atomic, position: Position) -> None:
-        """On the bits: an exchange at once, arithmetic by a function with a loop."""
+        """Operates on the bits: an exchange is one operation, and arithmetic is a function with a loop."""
         row, place = ATOMICS[statement.name], statement.place
         (value,) = (self.expressions.plain(a) for a in statement.args)
         if row.float_loop:

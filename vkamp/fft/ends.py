@@ -1,8 +1,8 @@
 """The ends of a transform: how its first pass loads numbers, and how its last pass stores them.
 
-Everything that changes numbers or their positions happens there, so that it needs no pass of its own: conversions of
-real numbers, padding with zeros, scales, conjugates, and halves of Hermitian rows. ``load(o, p)`` and ``store(o, p,
-z)`` access element ``p`` of plane ``o``; there are ``outer`` planes of ``n * inner`` elements.
+Whatever changes numbers or their positions is part of them and needs no separate pass: conversions of real numbers,
+padding with zeros, scales, conjugates, and halves of Hermitian rows. ``load(o, p)`` and ``store(o, p, z)`` access
+element ``p`` of plane ``o``; there are ``outer`` planes of ``n * inner`` elements.
 """
 
 # Device functions have untyped parameters.

@@ -592,8 +592,8 @@ def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value
 
 
 def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: Memory) -> None:
-    """A name for memory.  A name that the same block rebinds refers to another view from here on. Where branches and
-    loops rebind it, the views may differ in their numbers only, which become variables.
+    """A name for memory.  If the same block rebinds the name, it refers to another view from there on. Where branches
+    and loops rebind it, the views may differ in their numbers only, which become variables.
     """
     name, span = target.id, ctx.span(target)
     known = slot.value if slot is not None else None

@@ -369,7 +369,7 @@ class Context:
     def new_variable(
         self, name: str, kind: Type, span: Span, storage: Any = "local", *, temporary: bool = False
     ) -> ir.Variable:
-        """A variable with a name of its own in this function."""
+        """Creates a variable with a unique name in this function."""
         unique = _unique(name, self.taken)
         self.taken.add(unique)
         variable = ir.Variable(unique, kind, storage, span, temporary)

@@ -314,7 +314,7 @@ def _power(
 def _integer_power(
     ctx: Context, a: Constant | Number, b: Constant | Number, left_node: ast.expr, right_node: ast.expr
 ) -> Value:
-    """By a function of the language, whose loop has as many iterations as the exponent has bits."""
+    """Calls a function of the language, whose loop has one iteration for each bit of the exponent."""
     constant = b.value if isinstance(b, Constant) else b.expr.value if isinstance(b.expr, ir.Const) else 0
     if constant < 0:
         ctx.fail("VKA319", right_node, text=ctx.text(right_node))

@@ -342,7 +342,7 @@ def _with_arrays(shape: Value, arrays: Mapping[ir.Variable, ir.Variable], span: 
 
 
 def _does_nothing(module: Module, name: str) -> bool:
-    """Whether a function has no statements, as one that returns the array that it was given."""
+    """Whether a function has no statements, such as one that only returns an array argument."""
     function = next(f for f in module.functions if f.name == name)
     return all(isinstance(s, ir.Return) and not s.values for s in function.body)
 

@@ -144,7 +144,7 @@ def _constants(code: CodeType) -> list[Any]:
 
 
 def _annotations(function: FunctionType) -> list[tuple[str, str]]:
-    """What a function's parameters are annotated with, which may decide what they are."""
+    """The annotations of a function's parameters, which may decide their types."""
     found = []
     for name, value in function.__annotations__.items():
         is_class = isinstance(value, type)

@@ -63,7 +63,7 @@ def _integer(ctx: Context, value: Value, node: ast.expr) -> Scalar | None:
 
 
 def _operation(ctx: Context, kind: Scalar, op: ast.expr) -> str | None:
-    """The only operation that an operator does with two integers, by a call that is made to look at it."""
+    """The operation that an operator performs on two integers, found by a call that records it."""
     span = ctx.span(op)
     module, variables, taken, slots = ctx.module.state(), list(ctx.variables), set(ctx.taken), dict(ctx.slots)
     assigned = ctx.assigned

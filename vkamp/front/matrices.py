@@ -198,7 +198,7 @@ def _is_tile_static(array: ArrayRef) -> bool:
 
 
 def _target(ctx: Context, kind: Fragments, node: ast.Call) -> tuple[ir.ArrayElement, ArrayRef]:
-    """Where the result of a call goes: to what it is assigned, or to a new variable."""
+    """The target of a call's result: the target of the assignment, or a new variable."""
     if ctx.matrix_target is not None and ctx.matrix_target[0] is node:
         known = ctx.matrix_target[1]
         assert isinstance(known.place.type, Fragments)

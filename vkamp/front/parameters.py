@@ -58,7 +58,7 @@ def parameters_of(function: FunctionType, *, is_method: bool = False) -> KernelP
 
 
 def _check_parameters(function: FunctionType, *, is_method: bool) -> KernelParameters:
-    """From the function's code: the source is looked at where there is an error to show."""
+    """Read from the function's code; the source is needed only to show an error."""
     code = function.__code__
     if code.co_name == LAMBDA:
         help_text = "define it with `def` and @amp.kernel"

@@ -3,9 +3,9 @@
 ``p = ps[i]`` evaluates the subscript once; ``p`` is then the element itself, as with numpy's records.  A struct that
 a constructor or a call makes is an object, and ``q = p`` makes a second name of it.
 
-A name that branches or loops rebind refers to elements of one array or container, and its subscripts are variables
-then; or it has a variable of its own, into which each assignment copies an object.  Such a copy differs from Python's
-second name only where one of the two is changed and the other one is read: ``sharing`` finds that and refuses it.
+A name that branches or loops rebind refers to elements of one array or container, with variables as subscripts; or it
+is a variable, into which each assignment copies an object.  Such a copy differs from Python's second name only where
+one of the two is changed and the other one is read: ``sharing`` finds that and refuses it.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _variable_place(ctx: Context, place: ir.Place, name: str) -> ir.Place:
 
 
 def note_name(ctx: Context, place: ir.Place) -> None:
-    """A name refers to an object, or to what it is part of."""
+    """Makes a name refer to an object, or to the object that contains it."""
     root = ir.root_of(place)
     if isinstance(root, ir.Local):
         ctx.unnamed.discard(root.variable.name)
@@ -281,7 +281,7 @@ def own_object(ctx: Context, name: str, kind: object, span: Span) -> ir.Local:
 
 
 def _copy_object(ctx: Context, target: ir.Local, place: ir.Place, span: Span, *, is_shared: bool) -> None:
-    """Copies an object into a variable; ``is_shared``: Python would have made a second name of it."""
+    """Copies an object into a variable; ``is_shared``: in Python, the name would refer to the same object."""
     load = ir.Load(span, place.type, place)
     if not is_shared and isinstance(place, ir.Local) and ctx.redirect(place.variable, target.variable):
         return

@@ -134,7 +134,7 @@ class _Result:
 
 
 def _result(callee: Context, values: list[ir.Expr], kind: Type) -> _Result:
-    """A struct that exists outside the function is returned as what it is there; a new one by value."""
+    """A struct that exists outside the function is returned by reference, and a new one by value."""
     if not isinstance(kind, Struct):
         return _Result(kind)
     places = [v.place for v in values if isinstance(v, ir.Load)]

@@ -380,7 +380,9 @@ class _Checker:
         span: Span,
         others: Sequence[ir.Place] = (),
     ) -> _Aliasing:
-        """A variable becomes another name of one of some places; of ``others`` only what they are linked to counts."""
+        """Makes a variable another name of one of several places. Of ``others``, only the places that they are linked
+        to matter.
+        """
         links: set[_Link] = set()
         for place in (*sources, *others):
             key, path = _key_of(self.ctx.module, place), _path(place)
@@ -518,7 +520,7 @@ def _both_ways(links: frozenset[_Link]) -> Iterator[_Link]:
 
 
 def _linked(state: _Aliasing, key: _Key, path: _Path) -> Iterator[tuple[_Key, _Path]]:
-    """The other names of a part, or of what it is part of."""
+    """The other names of a part, or of the object that contains it."""
     for mine, at, other, there in _both_ways(state.links):
         if mine == key and _overlap(at, path):
             yield other, _below(path, at, there)

@@ -74,7 +74,7 @@ _supplier: Callable[[CodeType], str | None] = _nowhere
 
 
 def supply_sources(supplier: Callable[[CodeType], str | None]) -> None:
-    """Registers ``supplier``, which is asked for the texts of files that are missing."""
+    """Registers ``supplier``, a function that provides the texts of missing files."""
     global _supplier
     _supplier = supplier
 
@@ -110,8 +110,8 @@ def text_of_file(code: CodeType) -> str | None:
 def adopt(code: CodeType, text: str) -> CodeType:
     """The code of a function that another process sent, with the text of its file there.
 
-    Its source is found from then on, whether or not this machine has that file. Where the name is that of another
-    text, the code is given a name of its own: the file's with a part of the text's hash.
+    Its source is found from then on, whether or not this machine has that file. If the file name belongs to another
+    text, the code gets a new name: the file's name with a part of the text's hash.
     """
     file = code.co_filename
     for name in (file, f"{file}#{_hash_of_text(text)[:12]}"):

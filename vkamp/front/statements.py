@@ -327,7 +327,7 @@ def _bind_item(ctx: Context, node: ast.For, item: Value, own: bool) -> None:
 
 
 def _is_left(body: list[ast.stmt]) -> bool:
-    """Whether a loop's body has a `break` or `continue` of its own."""
+    """Whether a loop's body has a `break` or `continue` for this loop."""
     for statement in body:
         if isinstance(statement, (ast.Break, ast.Continue)):
             return True

@@ -113,7 +113,7 @@ def construct(ctx: Context, kind: Vector, node: ast.Call) -> Value:
 
 
 def _parts(ctx: Context, kind: Vector, values: list[Value], node: ast.Call) -> str:
-    """The arguments with their vectors spread, if these have as many components as are needed."""
+    """The arguments with vectors replaced by their components, if the number of components is right."""
     kinds = [ctx.vector_of(value) for value in values]
     if sum(1 if k is None else k.count for k in kinds) != kind.count:
         return ""
@@ -273,7 +273,7 @@ def unary(ctx: Context, op: ast.unaryop, value: Value, node: ast.UnaryOp) -> Val
 def compare(
     ctx: Context, name: Any, symbol: str, left: Value, right: Value, node: ast.expr, nodes: tuple[ast.expr, ast.expr]
 ) -> Value | None:
-    """``==`` and ``!=`` as one bool; ``None``: no vectors."""
+    """``==`` and ``!=`` of vectors, as one bool; ``None`` if there are no vectors."""
     pair = _operands(ctx, symbol, left, right, node, nodes)
     if pair is None:
         return None

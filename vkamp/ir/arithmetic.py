@@ -1,7 +1,7 @@
 """The arithmetic of integers in kernels: the operators, wrapping to a type, constants, intervals.
 
 One table of operators serves the front end, the analyses, the lowerings and the printer.  The reference accelerator has
-an arithmetic of its own: it judges this one.
+a separate arithmetic, against which this one is tested.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ Interval = tuple[int, int]
 
 
 def whole(kind: Type) -> Interval:
-    """Every value of a scalar type; of floats nothing is known, and nothing is asked."""
+    """The interval of all values of a scalar type; floats have none."""
     if isinstance(kind, Scalar) and kind.kind != "float":
         return (0, 1) if kind.kind == "bool" else int_range(kind)
     return -(1 << 31), (1 << 31) - 1

@@ -1,7 +1,7 @@
 """What operations on constants give: each result in its type, rounded as a device rounds it.
 
 GLSL's compiler computes with constants in double precision and does not round between two operations, so that it must
-not get any to compute.  The reference accelerator has an arithmetic of its own: it judges this one.
+not get any to compute.  The reference accelerator has a separate arithmetic, against which this one is tested.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Bodies:
         return (self.loop(counter, kind_of(target).shape[-1], self._set(place, value(number))),)
 
     def convert(self, target: ir.ArrayElement, source: ir.ArrayElement) -> ir.Block:
-        """A copy, maybe in another type."""
+        """A copy, possibly of another type."""
         return self.each(target, lambda n: self.cast(self._read(element_place(source, n)), target.type))
 
     def cast(self, value: ir.Expr, kind: Type) -> ir.Expr:

@@ -31,7 +31,7 @@ class DeviceTypes:
         return isinstance(kind, Struct) and not all(self.computes(scalar) for scalar in scalars_in(kind))
 
     def size(self, kind: Type) -> int:
-        """The bytes of a type in arrays of the kernel; three components may take as many as four."""
+        """The bytes of a type in arrays of the kernel. Three components may take as many bytes as four."""
         if isinstance(kind, Array):
             return kind.count * self.size(kind.element)
         if isinstance(kind, Struct):

@@ -406,8 +406,8 @@ class Assert(Stmt):
 class Operation(Stmt):
     """A statement that computes its results from expressions, and touches neither memory nor control flow.
 
-    The text of the IR, the verifier, the checks and check mode's instrumentation handle such a statement by its fields
-    alone: a class without a handler of its own has nothing more to check, and its results may differ between threads.
+    The IR printer, the verifier, the checks and check mode's instrumentation handle such a statement by its fields
+    alone. A class without a handler needs no further checks, and its results may differ between threads.
     """
 
     ALIKE: ClassVar[bool] = True
@@ -427,7 +427,7 @@ class UniformAssert(Operation):
 
 @dataclass(frozen=True, repr=False)
 class Subgroup(Operation):
-    """A row of the table in ``vkamp.ir.subgroups``, which all threads of a subgroup come to together.
+    """A function of the table in ``vkamp.ir.subgroups``, which all threads of a subgroup reach together.
 
     ``args`` are of the types that the row names (a lane or distance: uint32).
     """
@@ -439,12 +439,12 @@ class Subgroup(Operation):
 
 @dataclass(frozen=True, repr=False)
 class MatrixOperation(Stmt):
-    """An operation on cooperative matrices, which all threads of a subgroup come to together.
+    """An operation on cooperative matrices, which all threads of a subgroup reach together.
 
     ``body`` does the same thread by thread, on the elements of each lane (:mod:`vkamp.ir.matrices`): it is what every
     part of the compiler sees that does not know matrices.  A matrix is named by the place of its lane's first element.
     ``fill``: ``args[0]`` in all elements of ``targets[0]``; ``mul_add``: ``targets[0] = args[0] @ args[1] + args[2]``;
-    ``convert``: ``targets[0] = args[0]``, maybe of another type; ``map``: ``body`` is a loop over the elements.
+    ``convert``: ``targets[0] = args[0]``, possibly of another type; ``map``: ``body`` is a loop over the elements.
     ``load``: ``targets[0]`` from the memory at ``args[0]``; ``store``: ``args[0]`` to that at ``targets[0]``; the other
     two operands are the places (1, 0) and (0, 0) of this memory, whose distance is that of its rows;
     ``transposed``: the matrix's columns are rows of the memory.

@@ -352,7 +352,7 @@ def _row(
 
 
 def _part(name: str, doc: str, reference: Callable[..., Any], samples: _Samples, result: str = "F") -> BuiltinRow:
-    """One result of a function with several; it has no name of its own in Python."""
+    """One result of a function with several results; it has no Python name."""
     classes: Any = ("F",) * len(samples[0])
     arguments = ", ".join(f"{{{n}}}" for n in range(len(classes)))
     rounded = float_reference(reference) if result == "F" else reference

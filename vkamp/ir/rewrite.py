@@ -62,7 +62,7 @@ def with_variables(block: ir.Block, new: Mapping[str, ir.Variable]) -> ir.Block:
 
 
 def declaring(function: ir.Function) -> ir.Function:
-    """The function with every variable of its own that it names among its variables."""
+    """The function with all of its variables that its body names in its list of variables."""
     known = {v.name: v for v in (*function.params, *function.variables)}
     named = (v for s in ir.walk_statements(function.body) for v in mentioned(s) if v.storage in ("local", "private"))
     new = {v.name: v for v in named if v.name not in known}

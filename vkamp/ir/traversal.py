@@ -237,7 +237,7 @@ def map_block(block: Block, change: Callable[[Node], Node]) -> Block:
 
 
 def results(statement: Stmt) -> tuple[Variable, ...]:
-    """The variables that a statement assigns by itself, not through a place: a call's results, a loop's variable.
+    """The variables that a statement assigns directly, not through a place: a call's results, a loop's variable.
 
     A declaration counts: the array's contents are new.
     """

@@ -101,7 +101,7 @@ _COLOUR_LETTERS = "rgba"
 def vector_dtype(scalar: str, count: int) -> np.dtype[np.void]:
     """The numpy dtype of a short vector: ``count`` packed fields x y z w, called r g b a as well.
 
-    The second names make it unequal to a struct that has fields x y z w of its own.
+    The second names make it unequal to a user's struct with fields x y z w.
     """
     letters = zip(_COLOUR_LETTERS[:count], VECTOR_LETTERS[:count], strict=True)
     return np.dtype([(pair, scalar) for pair in letters])
@@ -307,7 +307,7 @@ def common_type(left: Scalar, right: Scalar) -> Scalar:
 def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
     """The IR type of a numpy dtype that ``vkamp.lang.dtypes`` has accepted.
 
-    ``name`` names a structured dtype, which has none of its own.  Raises ``ValueError`` for any other dtype.
+    ``name`` is the name for a structured dtype, which has none.  Raises ``ValueError`` for any other dtype.
     """
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype

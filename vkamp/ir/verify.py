@@ -1,7 +1,6 @@
 """The IR verifier: what every pass may rely on, checked after each of them under test.
 
-It checks types, names, places, and the structure of control flow; it knows nothing of meaning
-(uniformity, races).
+It checks types, names, places, and the structure of control flow; it does not check semantics (uniformity, races).
 """
 
 from __future__ import annotations

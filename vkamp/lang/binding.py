@@ -21,7 +21,7 @@ class ElementBinding:
     """The elements of a layout in a home, as launches use them: see :class:`Bindable`.
 
     A device addresses whole elements. Elements at other distances are packed: every launch makes a copy without gaps,
-    and copies it home at once if the launch writes it.
+    and copies it home immediately if the launch writes it.
     """
 
     __slots__ = ("_descriptors", "_open", "_packed", "layout", "lease")

@@ -97,8 +97,8 @@ class completion_future:
         return self.wait_for(moment - time.time())
 
     def then(self, callback: Callable[[], object]) -> None:
-        """Call ``callback()`` in a separate thread when the operation has succeeded, at once if it already has (AMP:
-        ``then``). The callback may start further copies and wait for them.
+        """Call ``callback()`` in a separate thread when the operation has succeeded; immediately if it already has
+        (AMP: ``then``). The callback may start further copies and wait for them.
 
         An exception in it goes to ``threading.excepthook``.
         """

@@ -70,8 +70,8 @@ def fit(values: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]
 
 
 def position(key: Any, shape: tuple[int, ...], what: object) -> tuple[int, ...]:
-    """A host subscript as one position; TypeError unless it has the rank of ``shape``, IndexError if it is out of
-    bounds.
+    """Converts a host subscript to one position; TypeError unless it has the rank of ``shape``, IndexError if it is out
+    of bounds.
 
     Negative subscripts do not wrap.
     """
@@ -264,7 +264,7 @@ class Container:
             return home.read(self._layout)
 
     def _read_into(self, out: NDArray[np.uint8]) -> bool:
-        """Copies the newest elements to memory of as many bytes; False if that memory may overlap the home."""
+        """Copies the newest elements to memory of the same size; False if that memory may overlap the home."""
         refuse("the host reads", self)
         with self._lease as home:
             if home.may_share(out):

@@ -32,7 +32,7 @@ _pool: ThreadPoolExecutor | None = None
 
 
 def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
-    """``target[:] = source``; both have as many bytes, and share none."""
+    """``target[:] = source``; both have the same size and do not overlap."""
     if target.size < _MIN or _threads < 2:
         target[:] = source
         return

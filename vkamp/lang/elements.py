@@ -45,7 +45,7 @@ def store(node: NDArray[Any], value: Any) -> None:
 
 
 def _vector(value: Any, kind: type[ShortVector]) -> ShortVector:
-    """A vector, or a sequence of as many numbers, as the value of an element."""
+    """Converts a vector, or a sequence with its number of components, to the value of an element."""
     if isinstance(value, kind):
         return value
     if isinstance(value, (tuple, list, np.ndarray)) and len(value) == kind.size:

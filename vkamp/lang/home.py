@@ -264,7 +264,7 @@ class Home:
             self.lent.shared.settle(writes_only=False)
 
     def _take_back(self) -> None:
-        """End the work of locations in the host image itself: from now on all have copies."""
+        """Stop locations from working in the host image itself: all of them use copies afterwards."""
         assert self.lent is not None
         self.note_change()
         self.quiet()
@@ -314,8 +314,9 @@ class Home:
         )
 
     def export(self, region: ByteSet, *, written: bool) -> DeviceCopy:
-        """The copy of an ``array``, with ``region`` current in it, for another library; ``written``: it may write the
-        region at any time from now on."""
+        """The copy of an ``array`` for another library, with ``region`` current in it; ``written``: the library may
+        write the region at any later time.
+        """
         assert self.primary is not None
         copy = self.acquire(self.primary, region, "another library uses them")
         if written:

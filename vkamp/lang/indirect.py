@@ -15,7 +15,7 @@ _MOST = 2**31 - 1
 
 @entry_point
 class indirect:
-    """A domain of rank 1 with as many threads as a number in device memory says when the launch runs.
+    """A domain of rank 1 whose number of threads is read from device memory when the launch runs.
 
     ``indirect(count)`` is for ``parallel_for_each``, which then need not wait for the number.  ``count`` is a
     ``counted`` or ``device_scalar`` of :mod:`vkamp.algorithms`, or a container with one int32 or uint32 element.

@@ -31,8 +31,8 @@ def matrix(shape: Any, dtype: Any, use: str = "accumulator", fill: Any = 0, coun
     """A cooperative matrix of ``shape`` (rows, columns), which the lanes of a subgroup hold together.
 
     ``use``: which operand of a product it is, ``"a"``, ``"b"`` or ``"accumulator"``.  All elements have the value
-    ``fill``, or are indeterminate with ``fill=None``.  ``count``: an array of so many matrices, whose elements are
-    ``m[i, j]``.  The kernel must require a size of subgroups, ``@amp.kernel(subgroup=32)``, and all threads of a
+    ``fill``, or are indeterminate with ``fill=None``.  ``count`` makes an array of ``count`` matrices, whose elements
+    are ``m[i, j]``.  The kernel must require a size of subgroups, ``@amp.kernel(subgroup=32)``, and all threads of a
     subgroup must call the functions of matrices together.  CompileError for a type or shape that matrices cannot have.
     """
     raise _only_in_kernels("matrix")

@@ -45,7 +45,7 @@ def copy(src: Any, dest: Any) -> None:
 
 @entry_point
 def copy_async(src: Any, dest: Any) -> completion_future:
-    """:func:`copy` in the background (AMP: ``copy_async``); errors that can be detected at once are raised here.
+    """:func:`copy` in the background (AMP: ``copy_async``); errors that can be detected immediately are raised here.
 
     Until the future is ready, do not write the source and do not access the destination.
     """

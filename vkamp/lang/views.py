@@ -547,7 +547,7 @@ def _prefix(source: NDArray[Any], layout: Layout, of: ExtentLike) -> Layout:
 
 
 def _flat(layout: Layout) -> Layout:
-    """A dense layout as one of rank 1."""
+    """Flattens a dense layout to rank 1."""
     return Layout.dense(layout.offset, (layout.size,), layout.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Neighbouring elements as one access.
+"""Combines accesses to adjacent elements.
 
 A plain kernel moves one element per thread, and a device moves memory fastest in accesses of 16 bytes.  Here each
 thread gets a *piece*: some neighbouring elements of the last dimension.  It loads them together, calls the kernel's

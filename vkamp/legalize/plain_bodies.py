@@ -137,8 +137,8 @@ def _is_near(expr: ir.Expr, dim: int) -> bool:
 
 @dataclass(frozen=True)
 class PieceChoice:
-    """The containers that are accessed in pieces, by name: those read, and those written; the elements of a piece;
-    whether the domain counts as one row.
+    """The names of the containers that are read and written in pieces, the number of elements of a piece, and whether
+    the domain is treated as one row.
     """
 
     read: tuple[str, ...]

@@ -62,7 +62,7 @@ class _Splitting:
         return [self.lowered(statement)]
 
     def lowered(self, statement: ir.Stmt) -> ir.Stmt:
-        """The statement with every member in a buffer by itself."""
+        """Splits a statement, so that every member in a buffer is accessed separately."""
         made = ir.transform(statement, self.change)
         assert isinstance(made, ir.Stmt)
         return made

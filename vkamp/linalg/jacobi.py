@@ -315,7 +315,7 @@ def decomposed(view: amp.accelerator_view, given: Any, *, full: bool = False) ->
     """The left singular vectors, the singular values and the right singular vectors of a batch of matrices, which are
     changed.
 
-    Vectors are columns. ``full``: as many vectors as they have elements.
+    Vectors are columns. ``full``: a complete basis of vectors.
     """
     batch, rows, columns = given.extent
     stored = amp.array(amp.extent(batch, min(rows, columns), max(rows, columns)), given.dtype, accelerator_view=view)

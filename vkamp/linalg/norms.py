@@ -113,7 +113,7 @@ def norm(
 
 
 def _shaped(found: Any, source: lazy.Lazy, axes: _Axes, keepdims: bool) -> Any:
-    """The norms without the axes, or with each axis as one element; a single norm as a number on the device."""
+    """The norms, with the axes removed or of length 1; a single norm is a number on the device."""
     shape = tuple(1 if d in axes else n for d, n in enumerate(source.extent))
     if keepdims:
         return found.reshape(*shape)

@@ -1,7 +1,7 @@
 """Elements that statements of a phase load or store together: each is loaded once, four neighbours by one access.
 
-Memory is what costs on CPU devices: an access of one element for each lane is 10 to 30 times an operation, and four
-neighbouring elements at once cost little more than one.
+On CPU devices, memory accesses dominate the time: an access to one element for each lane takes 10 to 30 times as long
+as an operation, and four adjacent elements together take little longer than one.
 """
 
 from __future__ import annotations
@@ -223,7 +223,8 @@ def shared(
     threads: frozenset[int],
     fresh: Callable[[str, ir.Load, Vector | None], ir.Variable],
 ) -> ir.Block:
-    """The statements of ``groups`` in a row, each element that several load loaded once, neighbours at once.
+    """The statements of ``groups`` in sequence. Elements that several groups load are loaded once, and adjacent
+    elements together.
 
     The statements of one group do the same for several threads, so that all their loads may come first.  ``threads``:
     dimensions in which the thread's index is a multiple of four; ``fresh`` makes a variable for a load's value, or for
@@ -333,7 +334,7 @@ class _Sharing:
         return new
 
     def stored(self, group: Group) -> Iterator[ir.Stmt]:
-        """The statements of a group, four stores to neighbours as one."""
+        """The statements of a group, with four stores to adjacent elements combined."""
         rows: dict[_Key, dict[int, ir.Assign]] = {}
         if not self.memory.precise and all(isinstance(s, ir.Assign) for s in group):
             for statement in group:

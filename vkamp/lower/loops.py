@@ -1,8 +1,8 @@
 """The loops over threads around each phase, and the whole lowering.
 
-One subgroup runs a tile: its lanes take neighbouring threads of the last dimensions, and each lane goes through every
-so many-th thread.  Where a tile had a barrier, the lanes of the subgroup wait for each other, which costs next to
-nothing; the threads of one lane need nothing, for they come one after the other.
+One subgroup runs a tile: its lanes take neighbouring threads of the last dimensions, and each lane runs the threads at
+a fixed stride.  Where a tile had a barrier, the lanes of the subgroup wait for each other, which costs next to nothing;
+the threads of one lane need nothing, for they come one after the other.
 """
 
 from __future__ import annotations
@@ -299,7 +299,9 @@ class _Lowering:
         self.cost += self.times * turns * (cost(block) + LOOP_OVERHEAD * (1 + rows / 4))
 
     def jammed(self, block: ir.Block, single: frozenset[int]) -> tuple[ir.Block, tuple[int, ...]]:
-        """The phase for several threads of each lane at once, where that saves accesses; how many, per dimension."""
+        """Lowers the phase for several threads of each lane at once, if that saves accesses; returns their number per
+        dimension, too.
+        """
         arrays = frozenset(kept.array.name for kept in self.kept.values())
         private = frozenset({v.name for v in self.variables} - self.kept.keys() - self.where.once - arrays)
         most = min(self.accesses, _PHASE_ACCESSES)

@@ -1,4 +1,4 @@
-"""Several threads of a lane at once, where they load the same elements: unroll and jam of a phase's loops.
+"""Unroll-and-jam of a phase's loops: a lane runs several threads at once if they load the same elements.
 
 Threads of one phase may run in any order, so each statement runs for a few of them before the next statement does.
 Elements that they all load are loaded once, and four adjacent elements by one access. The loops over threads also have
@@ -36,8 +36,9 @@ _TURNS = 16
 
 @dataclass(frozen=True)
 class JammedPhase:
-    """A phase for ``counts`` threads of each lane per dimension at once, the variables that are new in it, and what
-    it costs for each thread."""
+    """A phase that runs ``counts`` threads of each lane per dimension at once, its new variables, and its cost per
+    thread.
+    """
 
     block: ir.Block
     counts: tuple[int, ...]
@@ -255,7 +256,7 @@ class _Jammer:
         return groups
 
     def loop(self, loop: ir.For) -> ir.For:
-        """A loop that all threads go through together; one over neighbours in memory takes four steps at once."""
+        """A loop that all threads run together. A loop over adjacent elements takes four steps at once."""
         neighbours = self.counts_neighbours(loop)
         self.unrolls |= neighbours
         if not self.unrolled or not neighbours:
@@ -328,7 +329,7 @@ class _Jammer:
         return variable
 
     def copy(self, statement: ir.Stmt, number: int) -> ir.Stmt:
-        """A statement as one of the threads runs it."""
+        """The statement for one of the threads."""
         offsets = self.offsets[number]
 
         def change(node: ir.Node) -> ir.Node:

@@ -99,7 +99,7 @@ class _Uniform:
 
 
 def uniform_variables(kernel: ir.Kernel, items: tuple[Item, ...]) -> frozenset[str]:
-    """The variables that are the same for all threads of a tile, wherever they come to the same place together."""
+    """The variables that have the same value for all threads of a tile whenever the threads reach one place together."""
     return frozenset(_Uniform(kernel, items).variables)
 
 

@@ -73,7 +73,7 @@ _warned: set[tuple[str, str, int]] = set()
 def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool) -> Compiled:
     """A request's kernel, with every error and warning of the compiler; from disk, where nothing has changed.
 
-    ``keep``: whether the disk is looked at, and written to.
+    ``keep``: whether the disk is read and written.
     """
     made = _compiled(request, captured, keep=keep)
     folder, name = active_folder(), request.function.__qualname__

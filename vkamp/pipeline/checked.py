@@ -47,6 +47,6 @@ def instrument(
 
 
 def read_report(words: NDArray[np.uint32], made: Instrumented, where: Where) -> tuple[tuple[Finding, ...], list[str]]:
-    """What an instrumented kernel found, and in words what it could not look at."""
+    """The findings of an instrumented kernel, and descriptions of what it could not check."""
     found, not_covered = report.decode(words, made.layout, made.sites, where)
     return found, [*made.not_covered, *not_covered]

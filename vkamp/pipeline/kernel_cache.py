@@ -6,8 +6,8 @@ of objects and structs.  A kernel that uses anything else, or that was warned of
 
 Three entries: for a request the names that the compiler looked up (for a request and a device, if the kernel asks for
 traits of it); for what these mean, the facts of the kernel; for a kind of device as well, the program.  The folder is
-``kernels`` beside the SPIR-V's.  What ``vkamp build`` compiles ahead is kept the same way in a folder of its own
-(:mod:`vkamp.prebuilt`), where functions are known by their code.
+``kernels`` beside the SPIR-V's.  Kernels that ``vkamp build`` compiles ahead are stored in the same way in a separate
+folder (:mod:`vkamp.prebuilt`), where functions are identified by their code.
 """
 
 from __future__ import annotations

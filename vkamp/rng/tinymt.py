@@ -126,7 +126,7 @@ def _initialize(idx, generators, seed):
 
 
 def tinymt_collection(extent: Any, seed: int = 1, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """An ``amp.array`` of generators (AMPRNG: ``tinymt_collection``), each with a seed of its own.
+    """An ``amp.array`` of generators (AMPRNG: ``tinymt_collection``) with different seeds.
 
     A kernel draws by ``generators[idx].next_uint()``, ``next_single()`` or ``next_single12()``, which advances that
     element. ``extent``: one to three dimensions. ``seed``: 32 bits. AMPRNG gives elements different parameters of the

@@ -44,10 +44,10 @@ class Limits:
     dispatch per dimension. ``shared_bytes``: tile_static memory of a tile. ``buffer_bytes``: the largest buffer.
     ``push_bytes``: push constants. ``buffers``: storage buffers of a program. ``subgroup_size``: lanes of a subgroup;
     ``subgroup_operations``: those of ``SUBGROUP_OPERATIONS`` that compute shaders may use (VkSubgroupFeatureFlagBits).
-    ``subgroup_sizes``: the lanes that a kernel can require; ``tile_subgroups``: the maximum number of subgroups in a
-    tile of such a kernel. ``compute_units``: the units that run tiles (AMD: compute units, NVIDIA: streaming
-    multiprocessors, Arm: shader cores), for CPU drivers the processors that the process may use; None where the driver
-    reports none.
+    ``subgroup_sizes``: the subgroup sizes that a kernel can require; ``tile_subgroups``: the maximum number of
+    subgroups in a tile of such a kernel. ``compute_units``: the units that run tiles (AMD: compute units, NVIDIA:
+    streaming multiprocessors, Arm: shader cores), for CPU drivers the processors that the process may use; None where
+    the driver reports none.
     """
 
     tile_threads: int

@@ -5,9 +5,8 @@ therefore steps through the kernel, and a traceback shows its lines. A function 
 that yields the barrier's site.
 
 Values: integers are Python's, in range, floats are numpy scalars, bools are truth values, structs are
-lists of words as memory has them, short vectors lists of components.  A word has 32 bits, or as many as
-the smallest type that the kernel has.  Every other name in the generated code begins with an
-underscore:
+lists of words as memory has them, short vectors lists of components.  A word has 32 bits, or fewer if the kernel has a
+smaller type.  Every other name in the generated code begins with an underscore:
 
 ======================= =====================================================================
 ``_t``                  the running :class:`~vkamp.sim.faults.Thread`

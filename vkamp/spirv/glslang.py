@@ -173,12 +173,12 @@ def is_spirv(data: bytes) -> bool:
 
 
 def within_limits(glsl: str) -> bool:
-    """Whether the tile is one that glslang takes by itself."""
+    """Whether glslang accepts the tile without an option."""
     return all(int(size) <= _LARGEST_TILE[axis] for axis, size in _LOCAL_SIZE.findall(glsl))
 
 
 def _limits(compiler: Compiler, glsl: str, folder: str) -> list[str]:
-    """The option for a tile that some devices take, and that is larger than glslang takes by itself."""
+    """The option for a tile that some devices support but glslang rejects by default."""
     if within_limits(glsl):
         return []
     sizes = {axis: int(size) for axis, size in _LOCAL_SIZE.findall(glsl)}

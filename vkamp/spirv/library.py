@@ -1,8 +1,8 @@
 """A program: ``library.py LIBRARIES`` compiles shaders with glslang's library until its input ends.
 
-It reads a size (4 bytes, little-endian) and as many bytes of GLSL, and writes a size and as many bytes of SPIR-V, none
-for a shader that is refused: the validator, run on it alone, says why. Imports nothing of the package, so that it
-starts fast.
+It reads a size (4 bytes, little-endian) and that number of bytes of GLSL, and writes a size and that number of bytes of
+SPIR-V. The size is 0 for a shader with errors, which glslangValidator then reports. Imports nothing of the package, so
+that it starts fast.
 """
 
 from __future__ import annotations

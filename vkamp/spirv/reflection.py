@@ -23,7 +23,7 @@ _VECTOR_PREFIX = {"float": "vec", "int": "ivec", "uint": "uvec", "double": "dvec
 class BoundBuffer:
     """A resource that a SPIR-V module declares: where it is bound, what its block is called, whether it can write it.
 
-    ``kind``: ``storage buffer``, or what it is instead.
+    ``kind``: ``storage buffer``, or the name of another kind.
     """
 
     set: int

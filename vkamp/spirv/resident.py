@@ -84,7 +84,7 @@ class Resident:
             return None
 
     def _ask(self, process: subprocess.Popen[bytes], data: bytes) -> bytes | None:
-        """The answer to a shader; ``None`` if the process ends first, or has to be stopped."""
+        """The answer to a shader; ``None`` if the process ends first or must be stopped."""
         assert process.stdin is not None and process.stdout is not None
         timer = threading.Timer(glslang.TIME_LIMIT, process.kill)
         timer.daemon = True

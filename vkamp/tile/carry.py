@@ -47,10 +47,9 @@ def carry(t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: A
     """``op`` of the totals of the tiles before tile ``number``, in their order; meaningless for tile 0.
 
     Each thread of the tile must call it exactly once, with the tile's :func:`ticket` and total.  The total is a number
-    of 32 bits or a short vector of such.  ``status`` has one row for each tile, of two words (uint32) for each
-    number, which are 0 before the launch.  ``op`` is associative and need not commute.  ``total_of(number)``
-    computes the total of another tile again, by all threads, with the same bits; the launch must not write what it
-    reads.
+    of 32 bits or a short vector of such numbers.  ``status`` has one row for each tile, of two words (uint32) for each
+    number, which are 0 before the launch.  ``op`` is associative and need not commute.  ``total_of(number)`` computes
+    the total of another tile again, by all threads, with the same bits; the launch must not write what it reads.
     """
     kind = type(total)
     if kind == amp.float2 or kind == amp.int2 or kind == amp.uint2:

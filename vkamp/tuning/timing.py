@@ -129,8 +129,8 @@ def contest(
 ) -> tuple[K, dict[K, list[float]]]:
     """The fastest candidate, and the times of all, in rounds that measure each candidate once.
 
-    A challenger replaces the default only if it is faster in every round, and then again in as many rounds of the two
-    alone: the minimum of many noisy times is too small.
+    A candidate replaces the default only if it is faster in every round, and then again in the same number of rounds of
+    the two alone: the minimum of many noisy times is too small.
     """
     alive = list(dict.fromkeys([default, *challengers]))
     times: dict[K, list[float]] = {each: [] for each in alive}

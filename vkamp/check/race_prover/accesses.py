@@ -33,8 +33,8 @@ class SharedAccess:
     """One access, by those threads of the tile that reach it. ``index``: the number for each dimension, or ``None``.
     ``words``: the 32-bit words of the element that may be accessed; all of them certainly are if ``exact``. No thread
     outside ``may`` makes it; those of ``must`` do if the enclosing code is reached and ``guards`` hold. ``chosen``: a
-    value in tile_static memory decides whether each thread makes it. ``maybe``: a barrier may have ended its interval.
-    ``shared_store``: another diagnostic reports it.
+    value in tile_static memory decides whether each thread makes it. ``maybe``: a barrier may have ended the access's
+    interval. ``shared_store``: another diagnostic reports it.
     """
 
     root: Root

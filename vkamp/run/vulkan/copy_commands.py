@@ -30,7 +30,7 @@ class CopyCommands:
         self._results: list[int] = []
 
     def begin(self) -> Any:
-        """The command buffer, which records from now on."""
+        """Starts recording and returns the command buffer."""
         self._api.check("vkBeginCommandBuffer", self._api.BeginCommandBuffer(self._commands[0], self._begin))
         return self._commands[0]
 

@@ -168,7 +168,7 @@ class Lanes:
 
 
 def _piece_of(nbytes: int) -> int:
-    """The bytes of a piece of a transfer: as many as leave several pieces for each lane."""
+    """The bytes of a piece of a transfer, chosen so that each lane gets several pieces."""
     size = _SMALLEST
     while size < _PIECE and 2 * _LANES * size < nbytes:
         size *= 2

@@ -1,4 +1,4 @@
-"""Work that was recorded to be submitted at once."""
+"""Recorded work that is submitted together."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Submission:
 
 
 class QueueState(NamedTuple):
-    """The work of a queue, as one value, so that every change is one assignment."""
+    """The work of a queue as one immutable value, so that every change is one assignment."""
 
     pending: list[Work]
     running: list[Submission]
