@@ -1,7 +1,7 @@
 """A cache on disk that many processes share: one file per key, checked when read, bounded in size.
 
-It never hurts: a bad entry is a miss, a folder that cannot be used means compiling each time, and nothing is deleted
-because it could not be read. ``VKAMP_CACHE_DIR`` names the folder, ``VKAMP_CACHE_SIZE`` the bound in MiB.
+The cache fails safely: a bad entry is a miss, without a usable folder everything is compiled each time, and unreadable
+files are not deleted. ``VKAMP_CACHE_DIR`` names the folder, ``VKAMP_CACHE_SIZE`` the bound in MiB.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ def diagnostic(
 
 
 def edit_diagnostic(code: str, span: Span, *, notes: Iterable[Note] = (), **fields: object) -> ShaderEditError:
-    """As :func:`diagnostic`, for the rows of hand-edited shaders; ``span`` is in the shader's file."""
+    """Like :func:`diagnostic`, for the rows of hand-edited shaders; ``span`` is in the shader's file."""
     error = _located(code, span, notes, fields)
     assert isinstance(error, ShaderEditError)
     return error

@@ -82,7 +82,7 @@ def _trimming(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def contextmanager(function: Callable[_P, Iterator[_T]]) -> Callable[_P, contextlib.AbstractContextManager[_T]]:
-    """As ``contextlib.contextmanager``, for entry points."""
+    """Like ``contextlib.contextmanager``, for entry points."""
     made = contextlib.contextmanager(function)
 
     @functools.wraps(function)

@@ -215,6 +215,7 @@ def test_second_ctrl_c_at_the_end_ends_at_once(engine, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("engine", BOTH)
 @pytest.mark.parametrize("use", ["runner.read(a)", "runner.queue.wait()", "KomputeEngine().devices()"])
+@pytest.mark.spread(2)
 def test_a_forked_child_is_refused_and_ends_well(script, driver, engine, use):
     done = script(
         f"""

@@ -16,7 +16,9 @@ from vkamp.algorithms.lazy import is_float_of_memory as is_float_of_memory
 
 
 def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.accelerator_view:
-    """Where an algorithm runs: on the given view, else where the first array is, else on the default view."""
+    """Selects the view on which an algorithm runs: the given one, else that of the first array, else the default
+    view.
+    """
     if accelerator_view is not None:
         return accelerator_view
     for each in inputs:

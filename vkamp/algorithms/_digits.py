@@ -211,7 +211,7 @@ def _checked(bits: tuple[int, int], dtype: np.dtype[Any]) -> tuple[int, int]:
 def _some_digits_of(
     source: lazy.Lazy, dtype: np.dtype[Any], descending: bool, first: int, end: int
 ) -> tuple[lazy.Lazy, Any, range]:
-    """As ``digits_of``, for some bits: digits begin at multiples of eight bits, and bits that do not count are 0 in
+    """Like ``digits_of``, for some bits: digits begin at multiples of eight bits, and bits that do not count are 0 in
     all keys.
     """
     mask, shifts = (1 << end) - (1 << first), range(first // 8 * 8, end if end > first else 0, 8)
@@ -228,7 +228,9 @@ def _some_digits_of(
 
 
 def bits_of(source: lazy.Lazy) -> lazy.Lazy | None:
-    """Elements of 4 or 8 bytes as one or two words; ``None`` for other sizes, and for elements with gaps between them."""
+    """Elements of 4 or 8 bytes as one or two words; ``None`` for other sizes, and for elements with gaps between
+    them.
+    """
     if not isinstance(source, lazy.Elements):
         return None
     found = words_in(source.values)

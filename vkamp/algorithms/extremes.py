@@ -25,7 +25,9 @@ _TILES = 1024
 
 
 class _Better:
-    """Of two positions, the one with the better element; of equal elements and of NaN, the first one."""
+    """Selects from two positions the one with the better element, and the first one if the elements are equal or
+    NaN.
+    """
 
     __slots__ = ("less", "values")
 
@@ -79,7 +81,7 @@ def extreme_of_runs(t_idx, source, out, n, length, less):
 
 
 class _First:
-    """As ``_Better``, for positions in any order."""
+    """Like ``_Better``, for positions in any order."""
 
     __slots__ = ("better",)
 

@@ -153,7 +153,7 @@ class _Bin:
 
 
 class _EvenBin:
-    """As ``_Bin``, for equal bins: computes an approximate number, and compares the element with the edges around
+    """Like ``_Bin``, for equal bins: computes an approximate number, and compares the element with the edges around
     it.
     """
 

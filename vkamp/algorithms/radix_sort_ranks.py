@@ -15,7 +15,7 @@ DIGITS = 256
 
 @amp.func
 def _peers(digit: Any) -> Any:
-    """Of the lanes with the same digit: how many there are, how many are below, and the lowest one."""
+    """For the lanes with the same digit: their number, the number of those below this lane, and the lowest one."""
     lanes = amp.subgroup.ballot(True)
     if amp.target.subgroup_size <= 32:
         found = lanes.x

@@ -121,7 +121,7 @@ def repeat(
 def _row(source: lazy.Lazy) -> lazy.Lazy:
     """The elements with one index.
 
-    Those of a container without gaps stay a container, which elements of 64 bits need.
+    Elements of a container without gaps remain a container, which 64-bit elements require.
     """
     if isinstance(source, lazy.Elements):
         with suppress(amp.AmpError):

@@ -24,7 +24,7 @@ _TILES = 2048
 
 @amp.func
 def begin_of_piece(n: Any, pieces: Any, piece: Any) -> Any:
-    """Where a piece of a line begins. The lengths of the pieces differ by at most one."""
+    """The position where a piece of a line begins. The lengths of the pieces differ by at most one."""
     return piece * (n // pieces) + min(piece, n % pieces)
 
 

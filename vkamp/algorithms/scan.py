@@ -45,7 +45,7 @@ def scan_totals(idx, totals, init, op, *, has_init: amp.constant):
 
 @amp.kernel
 def scan_totals_in_tile(t_idx, totals, init, op, *, has_init: amp.constant):
-    """As ``scan_totals``, by one tile with at least as many threads as there are totals."""
+    """Like ``scan_totals``, by one tile with at least as many threads as there are totals."""
     n = totals.extent[0]
     rank = t_idx.local[0]
     _, before, _ = tile.scan_of(t_idx, totals[min(rank, n - 1)].copy(), op, n)
@@ -183,7 +183,7 @@ class _Before:
 
 
 def _scan_many_totals(view: amp.accelerator_view, totals: Any, op: Any, start: Any, init: Any) -> None:
-    """As ``scan_totals``, for more totals than a loop may have."""
+    """Like ``scan_totals``, for more totals than a loop may have."""
     upto = amp.array(totals.extent, totals.dtype, accelerator_view=view)
     scan_into(view, lazy.Elements(totals), upto, op, inclusive=True, init=init)
     store(view, lazy.At(_Before(start), lazy.Elements(upto)), totals)

@@ -78,7 +78,7 @@ class Shifted:
 
 
 def _scan_many_totals(view: amp.accelerator_view, totals: Any, lines: AxisLines, op: Any, init: Any) -> None:
-    """As ``scan_line_totals``, for more totals in a line than a loop may have: these are scanned as lines again."""
+    """Like ``scan_line_totals``, for more totals in a line than a loop may have: these are scanned as lines again."""
     upto = amp.array(totals.extent, totals.dtype, accelerator_view=view)
     scan_lines_into(view, lazy.Elements(totals), lines, upto, op, inclusive=True, init=init)
     store(view, lazy.At(Shifted(), lazy.Elements(upto)), totals)

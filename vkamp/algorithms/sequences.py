@@ -78,7 +78,7 @@ def _found(a: Any, b: Any, eq: Any, accelerator_view: Any, *, last: bool = False
 
 
 class _Behind:
-    """Of ``lazy.At``: the position of each flag that is not zero, else -1."""
+    """For ``lazy.At``: the position of each flag that is not zero, else -1."""
 
     __slots__ = ()
 
@@ -131,7 +131,7 @@ class _Agrees:
 
 
 class _FullRun:
-    """Of ``lazy.At`` on counts of flags up to each place: the place if ``count`` flags in a row begin there."""
+    """For ``lazy.At`` on counts of flags up to each place: the place if ``count`` flags in a row begin there."""
 
     __slots__ = ("count",)
 
@@ -169,7 +169,7 @@ def search_n(
 
 
 class _Differ:
-    """Of ``lazy.At``: the place if the two inputs differ there."""
+    """For ``lazy.At``: the place if the two inputs differ there."""
 
     __slots__ = ("less", "other")
 

@@ -28,7 +28,7 @@ from vkamp.algorithms.transform import store
 
 
 class _Partners:
-    """Of ``lazy.At``: 1 for each element of a sorted input with a partner in another one, else 0."""
+    """For ``lazy.At``: 1 for each element of a sorted input with a partner in another one, else 0."""
 
     __slots__ = ("less", "n", "other", "size")
 
@@ -150,7 +150,7 @@ def ordered(view: amp.accelerator_view, source: lazy.Lazy) -> lazy.Lazy:
 
 
 class _Contained:
-    """Of ``lazy.At``: whether an element is in a sorted input; NaN is not."""
+    """For ``lazy.At``: whether an element is in a sorted input; NaN is not."""
 
     __slots__ = ("among", "size")
 
@@ -165,7 +165,7 @@ class _Contained:
 
 
 class _Unlike(_Contained):
-    """Of ``lazy.At`` on a sorted input: 1 for each first one of equal elements, if it is in another one, or is not."""
+    """For ``lazy.At`` on a sorted input: 1 for each first one of equal elements, if it is in another one, or is not."""
 
     __slots__ = ("wanted",)
 

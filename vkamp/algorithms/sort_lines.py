@@ -45,7 +45,7 @@ class _InLine:
 
 
 class _WithLine:
-    """Of ``lazy.At``: a word and the number of its line."""
+    """For ``lazy.At``: a word and the number of its line."""
 
     __slots__ = ("length",)
 

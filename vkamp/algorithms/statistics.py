@@ -1,6 +1,6 @@
 """Means, variances and the like, of all elements or along axes: in float32, of float64 elements in float64.
 
-Of complex elements the mean is complex, and the variance is that of their distances to it, a real number.
+The mean of complex elements is complex. Their variance is a real number: the mean square of the distances to it.
 """
 
 # Kernels have untyped parameters; these are numpy's names.
@@ -96,7 +96,7 @@ def _square_of_parts(d: Any) -> Any:
 
 
 class _Deviation:
-    """Of ``lazy.At``: the square of an element's distance to the mean of its line, which is on the device."""
+    """For ``lazy.At``: the square of an element's distance to the mean of its line, which is on the device."""
 
     __slots__ = ("inner", "means", "n", "square")
 
@@ -159,7 +159,7 @@ def _shift(m: Any) -> Any:
 
 
 class _Exponential:
-    """Of ``lazy.At``: ``exp(x - m)``, where ``m`` is the largest element of the line."""
+    """For ``lazy.At``: ``exp(x - m)``, where ``m`` is the largest element of the line."""
 
     __slots__ = ("inner", "largest", "n")
 
@@ -192,7 +192,7 @@ def logsumexp(
 
 
 class _Extremes:
-    """Of two pairs of extremes those of all."""
+    """Combines two pairs of extremes."""
 
     __slots__ = ("pair",)
 

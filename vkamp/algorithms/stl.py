@@ -156,7 +156,7 @@ def equal(a: View, b: View, p: Any = functional.equal_to) -> device_scalar:
 
 
 def equal_range(a: View, value: Any, comp: Any = functional.less) -> tuple[Position, Position]:
-    """Where a sorted range has a value: its first position and the one after its last.
+    """Finds a value in a sorted range: its first position, and the position after its last.
 
     ``amp_stl_algorithms::equal_range``
     """

@@ -257,7 +257,7 @@ _GROUPS, FEWEST_IN_GROUPS, _MOST_IN_GROUPS = 1 << 17, 1 << 23, (1 << 31) - (1 <<
 def best_of_groups(t_idx, source, best, places, n, steps):
     """The largest word of each thread's elements, and the first place where it is.
 
-    Of a block of ``steps`` rows, a thread has four elements of each row.
+    A thread has four elements of each of the ``steps`` rows of a block.
     """
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * (steps * TILE)

@@ -68,7 +68,7 @@ def dot_pieces(
 
 @amp.kernel
 def dot_quads(idx, a, x, y, k, pieces, length, step, alpha, beta, *, adds: amp.constant):
-    """As ``dot_pieces``, for rows of vectors of four without gaps; ``k`` and ``length`` count vectors."""
+    """Like ``dot_pieces``, for rows of vectors of four without gaps; ``k`` and ``length`` count vectors."""
     vector = type(a[0])
     row = idx[1] // pieces if pieces > 1 else idx[1]
     begin = (idx[1] - row * pieces) * length

@@ -223,7 +223,7 @@ class _Analysis:
             self.variables[place] = frame.resolve(state.divergent[key])
 
     def _meet(self, state: FlowState, text: str, cause: Reason, frame: FunctionFlow) -> None:
-        """Where the threads meet again, variables that only some of them assigned differ."""
+        """At the point where the threads meet again, variables that only some of them assigned are divergent."""
         for key, span in state.assigned_divergently.items():
             if key not in state.divergent:
                 state.divergent[key] = cause if span is None else because(span, f"`{key}` {text}", cause)

@@ -95,7 +95,7 @@ def map_overlap(
     tile: Sequence[int] | int | None = None,
     **constants: Any,
 ) -> da.Array:
-    """As :func:`map_blocks`, with a halo of the neighbouring blocks around each block of the first array.
+    """Like :func:`map_blocks`, with a halo of the neighbouring blocks around each block of the first array.
 
     ``depth``: the width of the halo, a number or one for each dimension. The kernel's second parameter is the block
     with its halo: the element of ``out[idx]`` is ``a[idx + depth]``, so that a stencil needs no case for its edges.

@@ -43,7 +43,7 @@ def _part(chunk: Any, axis: Any, keepdims: bool, function: Callable[..., Any], h
 
 @entry_point
 def _last(chunk: Any, axis: Any, keepdims: bool, function: Callable[..., Any], host: Any, dtype: np.dtype[Any]) -> Any:
-    """As ``_part``, for the final result in its type: 0-dimensional arrays and bool are numpy's."""
+    """Like ``_part``, for the final result in its type: 0-dimensional arrays and bool are numpy's."""
     found = _part(chunk, axis, keepdims, function, host)
     return found if found.dtype == dtype else np.asarray(found).astype(dtype)
 

@@ -101,7 +101,7 @@ class BoundLaunch(ABC):
 
 
 class SingleLaunch(BoundLaunch):
-    """One launch.  It keeps the memory of its containers, and not the containers."""
+    """One launch.  It keeps the memory of its containers alive, but not the containers."""
 
     dispatch: Dispatch
     layout: struct.Struct
@@ -203,7 +203,7 @@ class LaunchPlan:
 
 
 def _places(found: Sequence[Descriptor | None]) -> tuple[Any, ...]:
-    """Where containers are in their memory, and which of them share it: all that a launch is made for."""
+    """The places of containers in their memory, and which of them share memory: everything that a launch depends on."""
     used = [each for each in found if each is not None]
     homes = [each.home_id for each in used]
     return tuple(
@@ -251,7 +251,7 @@ class PlannedLaunch(SingleLaunch):
 
 
 def bound_descriptors(prepared: PreparedLaunch, uses: Sequence[Use]) -> dict[str, Descriptor]:
-    """Where the containers of a launch are, by name; ``uses`` are theirs, in their order.
+    """The places of a launch's containers by name; ``uses`` are the uses of the containers, in the same order.
 
     AmpError for containers whose layout the kernel cannot use.
     """

@@ -110,7 +110,7 @@ class Graph:
 
     @property
     def accelerator_view(self) -> accelerator_view | None:
-        """Where it runs; None if nothing was captured and no accelerator_view was given."""
+        """The accelerator_view on which it runs; None if nothing was captured and none was given."""
         return self._view
 
     def __len__(self) -> int:

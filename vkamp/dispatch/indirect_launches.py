@@ -1,8 +1,8 @@
 """Launches whose number of threads is in device memory (``amp.indirect``).
 
-Where the engine takes the size of a grid from memory, a launch of one thread computes it there: the host does not wait.
-Of what a shader reads about the size (launch words), it writes the words, too, which then are in a buffer.  Elsewhere,
-and for hand-edited shaders that have such words as push constants, the host waits for the number.
+If the engine can read the size of a grid from memory, a launch of one thread computes it there, and the host does not
+wait. It also writes the launch words that depend on the size, which are then in a buffer.  Elsewhere, and for
+hand-edited shaders that have such words as push constants, the host waits for the number.
 """
 
 # vkamp infers the types of a kernel's parameters.

@@ -45,7 +45,9 @@ class Inspection:
 
     @property
     def matrices(self) -> str:
-        """Where cooperative matrices are: ``device`` (its own), ``threads`` (their private memory), or empty."""
+        """How cooperative matrices are implemented: ``device`` (by the device), ``threads`` (in private memory), or
+        empty.
+        """
         if not pipeline.with_matrices(self._executable):
             return ""
         return "device" if "coopmat<" in self.glsl else "threads"

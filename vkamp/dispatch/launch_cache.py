@@ -60,7 +60,7 @@ class _Program:
 
 @dataclass(slots=True)
 class _Repeat:
-    """A launch as it ran once.  It goes with the first of its containers that goes.
+    """A launch as it ran once.  It is dropped with the first of its containers that is.
 
     By their positions among the values of the launch: ``containers``, and ``numbers`` that the kernel uses.
     """

@@ -227,7 +227,7 @@ def _same_size(before: PreparedLaunch, made: PreparedLaunch) -> PreparedLaunch:
 
 
 def _size_words(prepared: PreparedLaunch) -> tuple[Any, ...]:
-    """Where the program has what depends on the size of the launch."""
+    """The places in the program of values that depend on the launch's size."""
     shader = prepared.executable.shader
     return (*shader.push, shader.pieces, shader.local_size, shader.push_binding is None)
 

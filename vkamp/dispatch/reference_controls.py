@@ -168,5 +168,5 @@ def collecting() -> Iterator[list[Report]]:
 
 
 def reports() -> list[Report] | None:
-    """Where the report of a launch goes now; ``None`` where findings are raised."""
+    """The list that collects reports now; ``None`` if findings are raised."""
     return _reports.get()

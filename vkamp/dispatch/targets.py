@@ -1,4 +1,5 @@
-"""Where a launch runs, by AMP's rules for the accelerator_view of ``parallel_for_each``, and what it is printed for.
+"""Selects where a launch runs, by AMP's rules for the accelerator_view of ``parallel_for_each``, and the target of its
+shader.
 
 C++ AMP's model: docs/conformance.md, section 9.
 """
@@ -50,7 +51,7 @@ def target_view(view: accelerator_view | None, containers: Mapping[str, Containe
 
 
 def _places(home: accelerator_view, other: accelerator_view, of: str) -> str:
-    """Where two things are, by what their places do not share."""
+    """Names the places of two things by the parts in which they differ."""
     device, another = home.accelerator, other.accelerator
     if device == another:
         return f"one accelerator_view of {device.description}, and {of} is on another"
@@ -183,5 +184,5 @@ def with_pieces(target: Target, domain: Domain, view: accelerator_view, argument
 
 
 def _phase(placed: Placement, itemsize: int, most: int) -> tuple[int, ...]:
-    """Where a container's rows begin within pieces of ``most`` elements."""
+    """The offset of a container's rows within pieces of ``most`` elements."""
     return tuple(n % most for n in (placed.offset // itemsize, *placed.strides[:-1]))

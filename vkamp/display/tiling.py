@@ -49,7 +49,9 @@ class Tiling:
 
 
 def tiling_of(extent: tuple[int, ...], tile: tuple[int, ...], fit: str) -> tuple[str, Tiling, int]:
-    """A description of the domain, the slice that is drawn, and the number of slices. Raises AmpError as a launch does."""
+    """A description of the domain, the slice that is drawn, and the number of slices. Raises AmpError as a launch
+    does.
+    """
     domain = extent
     if fit == "pad":
         domain = tuple(-(-n // size) * size for n, size in zip(extent, tile, strict=True))

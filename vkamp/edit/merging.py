@@ -151,7 +151,7 @@ class _Side:
         return _width(self.units[j].lead) - _width(base[i].lead)
 
     def between(self, region: _Region, changes: Iterable[_Change]) -> list[Unit]:
-        """Its units in a region."""
+        """The side's units in a region."""
         starts = {change.first: change for change in changes}
         found: list[Unit] = []
         cell = region.first

@@ -57,7 +57,7 @@ def _scope(units: list[Unit], i: int) -> int | None:
 def _consistent(
     base: list[Unit], other: list[Unit], partner: list[int | None], scope: int | None, names: Mapping[str, set[str]]
 ) -> dict[str, str]:
-    """Those names that are declared here and missing on the other side, and whose new names are new there."""
+    """The names that are declared here and missing on the other side, and whose new names do not exist there."""
     if scope is None:
         before, after, declarations = base, other, [unit for unit in base if _is_of_file(base, unit)]
     else:

@@ -45,7 +45,7 @@ class ShaderForm:
 
     @property
     def text(self) -> str:
-        """Its part of the file's name."""
+        """The form's part of the file name."""
         loops = f"loops{self.lanes}" if self.lowering == "loops" else ""
         return ".".join(filter(None, [loops, "folded" if self.folded else ""]))
 

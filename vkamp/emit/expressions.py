@@ -71,7 +71,7 @@ def _element(expr: ir.Expr) -> Scalar:
 def is_packed(place: ir.Place) -> bool:
     """Whether the vector at a place, or the one whose components it is, is an array of scalars in memory.
 
-    It is where std430 would align it otherwise than numpy does: three components in a buffer, and in structs.
+    std430 would align it differently from numpy: three components in a buffer, and in structs.
     """
     if isinstance(place, ir.ComponentsOf):
         return is_packed(place.base)
@@ -139,7 +139,7 @@ class ExpressionPrinter:
         return self.operand(expr).glsl
 
     def operand(self, expr: ir.Expr) -> Text:
-        """As :meth:`plain`, for a place beside an operator: :func:`operation` and :func:`choice` take it."""
+        """Like :meth:`plain`, for a place beside an operator: :func:`operation` and :func:`choice` take it."""
         before, self._apart = self._apart, self._shared.kernel.precise
         text = self._text(expr)
         self._apart = before

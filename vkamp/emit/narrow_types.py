@@ -146,11 +146,11 @@ class Forms(DeviceTypes):
         return "int" if kind.name in SMALL else None
 
     def kept(self, kind: Scalar) -> str | None:
-        """Of elements of the kernel's arrays, and of members of structs."""
+        """The GLSL type of elements of the kernel's arrays and of members of structs."""
         return self.buffered(kind) if self.computes(kind) else self.value(kind)
 
     def buffered(self, kind: Scalar) -> str | None:
-        """Of elements of buffers that have elements of their size."""
+        """The GLSL type of elements of buffers, if GLSL has a type of their size."""
         if kind.is_narrow_float:
             return NARROW_FLOATS[kind].stored
         return f"{kind.name}_t" if kind.bits < 32 else None

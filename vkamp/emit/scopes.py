@@ -1,4 +1,4 @@
-"""Where each local variable is declared: at its first assignment if that encloses every use, else before it.
+"""Chooses where each local variable is declared: at its first assignment if that encloses every use, else before it.
 
 Python's variables live in the whole function; a reader of GLSL expects them in the smallest block.  A statement's
 position is its block's path and its index; a path is a tuple of (statement index, nested block number) pairs.
@@ -21,7 +21,7 @@ BODY_START = -1
 
 @dataclass(frozen=True)
 class ScopePlan:
-    """Where each declaration is printed.
+    """The places where declarations are printed.
 
     ``initialised``: variables that the statement at a position declares while it assigns them.  ``before``: variables
     declared without a value before a statement.  ``headers``: the loops that declare their variable in the ``for``

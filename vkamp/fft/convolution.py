@@ -171,7 +171,7 @@ class _TwoBlocks(_Blocks):
 class _Joined:
     """The results from ``first`` on.
 
-    Of each block's convolution, which is given as conjugates, the first elements are left out.
+    The first elements of each block's convolution, which is stored as conjugates, are left out.
     """
 
     __slots__ = ("before", "first", "kept", "out", "step")
@@ -194,7 +194,7 @@ class _Joined:
 
 
 class _TwoJoined(_Joined):
-    """As ``_Joined``, for two blocks of real numbers in each line."""
+    """Like ``_Joined``, for two blocks of real numbers in each line."""
 
     __slots__ = ()
 

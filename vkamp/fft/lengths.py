@@ -122,7 +122,7 @@ def smooth_from(n: int) -> int:
 
 
 def table(key: Hashable, make: Callable[[], np.ndarray[Any, Any]]) -> Any:
-    """A table as a container. It is made unless one is kept for its key."""
+    """A table as a container. It is created unless one with its key is cached."""
     with _lock:
         known = _tables.get(key)
         if known is not None:

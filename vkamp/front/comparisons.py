@@ -181,7 +181,7 @@ def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: as
 
 
 def _order_tuples(ctx: Context, name: str, left: tuple[Value, ...], right: tuple[Value, ...], node: ast.expr) -> Value:
-    """As Python compares tuples: the first items that differ decide."""
+    """Compares tuples as Python does: by the first items that differ."""
     if not left or not right:
         return Constant(COMPARISONS[name].apply(len(left), len(right)))
     span = ctx.span(node)

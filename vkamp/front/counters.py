@@ -1,8 +1,8 @@
 """The counter of a ``static_range`` loop whose body is lowered once: a compile-time number with a different value in
 each iteration.
 
-It is a :class:`Constant` without a known value.  Sums and multiples of counters are counters again, and take the type
-of what they meet as any constant does.  Code that reads ``value`` needs a number: the loop is copied then.
+The counter is a :class:`Constant` without a known value.  Sums and multiples of counters are counters again, and take
+the type of what they meet as any constant does.  Code that reads ``value`` needs a number: the loop is copied then.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def describe_class(cls: type) -> str | None:
 
 
 def classes_of_struct(value: Any) -> list[type]:
-    """Of the class of a struct: itself, and the class of its values in Python."""
+    """For the class of a struct: the class itself, and the class of its values in Python."""
     return [] if struct_fields(value) is None else [value, np.dtype(value).type]
 
 

@@ -65,7 +65,7 @@ def _names(node: ast.Lambda) -> tuple[str, ...]:
 
 
 def _columns(code: CodeType) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Where the instructions of a function begin and end, as lines and columns; Python 3.10 does not know."""
+    """The lines and columns where a function's instructions begin and end, which Python 3.10 does not record."""
     if sys.version_info < (3, 11):
         return None
     # The first instructions have no text: they begin and end at one column.

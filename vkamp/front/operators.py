@@ -45,7 +45,7 @@ def is_plain(value: Any) -> bool:
 def plain_of(value: Any) -> FunctionType | None:
     """The function of a value that is passed with what it captures; ``None`` for anything else.
 
-    Of the ``@amp.func`` functions these are lambdas and those that stand in functions: others are made once.
+    These are lambdas and ``@amp.func`` functions that are defined in functions; others are created once.
     """
     if isinstance(value, functools.partial):
         inner: Any = value.func.function if isinstance(value.func, DeviceFunction) else value.func

@@ -48,7 +48,7 @@ def parameters_of(function: FunctionType, *, is_method: bool = False) -> KernelP
     """A kernel's parameters, checked: an index, no ``**kwargs``, the keyword-only ones, and they alone,
     annotated ``amp.constant``.
 
-    Those of a method begin with its object.
+    The parameters of a method begin with its object.
     """
     key = (CodeKey(function.__code__), is_method)
     found = _parameters.get(key)
@@ -101,7 +101,7 @@ def _is_constant(function: FunctionType, name: str) -> bool:
 
 
 def _span_of(source: Source, name: str) -> Span:
-    """Where a parameter is."""
+    """The location of a parameter."""
     return next(source.span(n) for n in ast.walk(source.node.args) if isinstance(n, ast.arg) and n.arg == name)
 
 

@@ -28,7 +28,7 @@ Thunk = Callable[[], Value]
 
 
 def _arguments(ctx: Context, node: ast.Call, names: tuple[str, ...], usage: str) -> dict[str, ast.expr]:
-    """The one sequence, and what else there is by name."""
+    """The sequence, and the keyword arguments by name."""
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             ctx.refuse(arg)
@@ -269,7 +269,7 @@ def _extreme_of_many(
     given: dict[str, ast.expr],
     smaller: Callable[[Value, Value], Value],
 ) -> Value:
-    """By a loop, which begins with the second item if there certainly is a first one."""
+    """Lowers to a loop, which begins with the second item if the sequence cannot be empty."""
     span = ctx.span(node)
     if items is not None and items.count:
         value = items.item(Constant(0))
@@ -295,7 +295,9 @@ def _extreme_of_some(
     given: dict[str, ast.expr],
     smaller: Callable[[Value, Value], Value],
 ) -> Value:
-    """By a loop over what may have no items: check mode and the reference accelerator say so then."""
+    """Lowers to a loop over a sequence that may be empty; check mode and the reference accelerator report an empty
+    one.
+    """
     span = ctx.span(node)
     found = _accumulator(ctx, "found", BOOL, node)
     place: ir.Local | None = None

@@ -99,7 +99,7 @@ def _overlap(one: _Path, other: _Path) -> bool:
 
 
 def _below(path: _Path, start: _Path, there: _Path) -> _Path:
-    """Where a part of ``start`` is in ``there``, which is the same object."""
+    """The place in ``there`` of a part of ``start``, which is the same object."""
     return (*there, *path[len(start) :])
 
 

@@ -38,7 +38,7 @@ class Source:
 
     @property
     def definition(self) -> Span:
-        """Where the function's definition begins."""
+        """The location where the function's definition begins."""
         if self.is_lambda:
             start = self.span(self.node)
             return Span(start.file, start.line, start.column, start.line, start.column + len("lambda"), self.name)

@@ -21,7 +21,7 @@ from vkamp.ir import nodes as ir
 
 @dataclass(frozen=True, repr=False)
 class _Edge(ir.Stmt):
-    """Where a scope begins or ends; one that does not end in its block ends with it."""
+    """Marks the begin or end of a scope; a scope that does not end in its block ends with the block."""
 
     begins: bool
 

@@ -90,7 +90,7 @@ def objects_of_any(*values: Value) -> tuple[ir.Local, ...] | None:
 def of_launch(name: str, kind: Type, span: Span) -> tuple[ir.Local, ...]:
     """What ``Number.objects`` has for a vector or a component of an index that the launch passes.
 
-    It is no variable of the kernel, and its name is none of Python's.
+    It is not a variable of the kernel, and its name does not occur in the Python source.
     """
     return (ir.Local(span, kind, ir.Variable(f"{name} of the launch", kind, "local", span)),)
 

@@ -1,8 +1,8 @@
 """Floats of a module that change from launch to launch: from the second change on, a launch passes them as arguments.
 
-A module's number is a constant of the kernels that use it; a kernel is compiled for each value.  One that has had two
-values already, and now has a third, is taken as a number that a closure captures: a value of the launch.  One that an
-``@amp.func`` names has a path, ``MODULE.NAME``, by which it is an argument of the launch.
+A module's number is a constant of the kernels that use it; a kernel is compiled for each value.  A number that has had
+two values and now has a third is treated like a number that a closure captures: it becomes a value of the launch.  A
+number that an ``@amp.func`` uses has a path, ``MODULE.NAME``, which names it among the arguments of the launch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where places are in memory: subscripts, members and components as numbers of elements of one type.
+"""Addresses of places in memory: subscripts, members and components as multiples of one element type.
 
 The reference accelerator has its own account of it, as an independent judge.
 """

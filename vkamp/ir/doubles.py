@@ -138,7 +138,7 @@ _FUNCTIONS: dict[str, _Function] = {
 
 
 def _reference(row: BuiltinRow, function: _Function) -> Callable[..., Any]:
-    """Of doubles, in silence about overflows; a float result is a float64."""
+    """Computes with doubles, without warnings about overflow; a float result is a float64."""
     exact = function.reference
     if exact is None:
         exact = getattr(row.reference, "__wrapped__", row.reference)

@@ -1,9 +1,10 @@
 """Cooperative matrices: how vkamp distributes one over a subgroup, and each operation thread by thread.
 
 The first eight lanes of a subgroup have the columns 0 to 7, 8 to 15, ... of an accumulator, and each further eight
-lanes the same columns of further rows.  Of the first operand of a product each lane has the rows of its accumulator,
-whole, and of the second operand the columns.  So a product needs no exchange between lanes, and a kernel with matrices
-runs on devices that have none, with subgroups of any size: they are just threads with neighbouring numbers.
+lanes the same columns of further rows.  For a product, each lane has the complete rows of the first operand, and
+columns of the second, that its accumulator elements need.  So a product needs no exchange between lanes, and a kernel
+with matrices runs on devices that have none, with subgroups of any size: they are just threads with neighbouring
+numbers.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from vkamp.ir.types import BOOL, INT32
 def thread_by_thread(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel without operations on matrices: each is done by its body.
 
-    Its subgroups are threads with neighbouring numbers, of which the device needs to know nothing, unless the kernel
-    has functions of subgroups.
+    Its subgroups are threads with consecutive numbers; the device need not form them, unless the kernel calls subgroup
+    functions.
     """
     if not has_matrices(kernel):
         return kernel

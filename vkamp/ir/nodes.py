@@ -98,7 +98,7 @@ class ScalarValue(Expr):
 class ThreadIndex(Expr):
     """A component of ``t_idx``: ``kind`` is ``global``, ``local``, ``tile`` or ``tile_origin``; int32.
 
-    Of an untiled kernel only ``global`` exists.  In a kernel whose threads are loops there are ``tile``,
+    An untiled kernel has only ``global``.  In a kernel whose threads are loops there are ``tile``,
     ``tile_origin`` and ``lane``: which of the tile's lanes runs.
     """
 
@@ -135,8 +135,8 @@ class Binary(Expr):
 
     ``div`` is float division; ``floordiv`` and ``floormod`` round towards minus infinity, ``tdiv`` and ``trem``
     (integers) towards zero as C does; integers wrap; ``bit*`` work on integers and, bitwise, on bools.
-    Of short vectors it works component by component, with ``div`` and no floors; both operands, the count of a shift
-    too, have the vector's type.
+    For short vectors it works component by component, with ``div`` and without floors; both operands, including a shift
+    count, have the vector's type.
     """
 
     op: Literal[
@@ -151,7 +151,7 @@ class Binary(Expr):
 class Compare(Expr):
     """A comparison of two operands of one type; bool.
 
-    Of short vectors there are ``eq`` (all components are equal) and its negation ``ne``.
+    Short vectors have ``eq`` (all components are equal) and its negation ``ne``.
     """
 
     op: Literal["eq", "ne", "lt", "le", "gt", "ge"]
@@ -460,7 +460,7 @@ class MatrixOperation(Stmt):
 class Aside(Stmt):
     """A statement for whoever debugs the kernel, which only the reference accelerator runs.
 
-    It changes neither variables nor memory, and control goes on behind it: the checks treat all of its classes alike.
+    It changes neither variables nor memory, and control continues after it, so the checks treat all such classes alike.
     """
 
     ALIKE: ClassVar[bool] = True

@@ -139,7 +139,7 @@ def types_in_use(kernel: ir.Kernel) -> Mapping[Scalar, Span]:
 def wide_operations(kernel: ir.Kernel) -> dict[str, tuple[str, Span]]:
     """The first function of each sort that takes integers of 64 bits: its text for people, and where.
 
-    By the device's feature: one may lack it though it computes with such integers.
+    Depends on a separate device feature: a device that computes with such integers may lack it.
     """
     found: dict[str, tuple[str, Span]] = {}
     for statement in kernel.statements():

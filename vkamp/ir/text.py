@@ -173,7 +173,7 @@ class _Printer:
         return "break" if isinstance(statement, ir.Break) else "continue"
 
     def _named(self, statement: ir.Operation) -> str:
-        """Its results, name and operands: ``x = subgroup.add(y)``."""
+        """Prints the results, name and operands: ``x = subgroup.add(y)``."""
         name = ".".join([ir.snake_case(type(statement)), *map(str, ir.attributes(statement))])
         results = ", ".join(v.name for v in ir.results(statement))
         operands = ", ".join(self.expr(e) for e in ir.children(statement) if isinstance(e, ir.Expr))

@@ -330,7 +330,7 @@ def from_dtype(dtype: np.dtype[np.generic], name: str = "") -> Type:
 
 
 def _struct_name(dtype: np.dtype[np.generic]) -> str:
-    """A name that depends on nothing but the fields."""
+    """A name that depends on the fields only."""
     return "_".join(re.sub(r"\W", "_", n) for n in (dtype.names or ()))[:40] or "record"
 
 

@@ -90,7 +90,7 @@ class array(Container):
 
     @property
     def accelerator_view(self) -> Location:
-        """Where the elements are."""
+        """The accelerator_view of the elements."""
         return self._location
 
     @property
@@ -127,7 +127,7 @@ class array(Container):
     def __dlpack__(self, **kwargs: Any) -> Any:
         """The elements for other libraries' ``from_dlpack``.
 
-        Where CUDA can use the accelerator's memory (see :func:`from_dlpack`): that memory itself. The consumer's
+        If CUDA can use the accelerator's memory (see :func:`from_dlpack`), exports that memory itself. The consumer's
         ``stream`` and the launches that use the elements run in the order of the host's calls from then on. With
         ``dl_device=(1, 0)``, and elsewhere, a copy in host memory, as :meth:`__array__`.
 
@@ -317,7 +317,7 @@ def _contents(
 def _copied(
     first: Any, dtype: DTypeLike | None, data: Any
 ) -> tuple[tuple[int, ...], np.dtype[Any], NDArray[Any] | None]:
-    """As :func:`_contents`, for an array that copies an ndarray or a similar object."""
+    """Like :func:`_contents`, for an array that copies an ndarray or a similar object."""
     if data is not None:
         raise TypeError("array takes its extent first: write array(extent(...), dtype, data)")
     values = convert(first, None if dtype is None else element_dtype(dtype))

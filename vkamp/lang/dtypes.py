@@ -261,7 +261,9 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
 
 
 def take(values: Iterator[Any], shape: tuple[int, ...]) -> list[Any]:
-    """Takes from ``values`` the number of elements that a container of this shape holds (C++: a range without an end)."""
+    """Takes from ``values`` the number of elements that a container of this shape holds (C++: a range without an
+    end).
+    """
     return list(islice(values, prod(shape)))
 
 

@@ -419,7 +419,7 @@ class Home:
         return _detach(layout.place(newest, start))
 
     def read_into(self, layout: Layout, out: _Bytes) -> None:
-        """As :meth:`read`, into the bytes ``out``, without gaps between the elements. ``out`` is in no home's
+        """Like :meth:`read`, into the bytes ``out``, without gaps between the elements. ``out`` is in no home's
         memory."""
         region = layout.region
         self._finish_lent(region)

@@ -110,7 +110,7 @@ class KernelFunction:
         return f"<amp.kernel {self.__name__}>"
 
     def __reduce__(self) -> str:
-        """By its name, as functions are pickled."""
+        """Pickles the kernel by its name, as functions are pickled."""
         return self.__qualname__
 
     __name__: str
@@ -133,7 +133,7 @@ class BoundKernel:
         return self.kernel(*args, **kwargs)
 
     def inspect(self, domain: Any, *args: Any, **constants: Any) -> Any:
-        """As :meth:`KernelFunction.inspect`."""
+        """Like :meth:`KernelFunction.inspect`."""
         if _inspector is None:
             raise AmpError("the compiler is not loaded: import vkamp")
         return _inspector(domain, self, *args, **constants)
@@ -236,7 +236,7 @@ class DeviceFunction(Generic[_P, _R]):
         return f"<amp.func {self.__name__}>"
 
     def __reduce__(self) -> str:
-        """By its name, as functions are pickled."""
+        """Pickles the kernel by its name, as functions are pickled."""
         return self.__qualname__
 
     __name__: str

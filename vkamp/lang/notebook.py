@@ -34,7 +34,7 @@ def container_html(container: Container) -> str:
 
 
 def _found(home: Home, layout: Layout) -> tuple[str, NDArray[Any] | None]:
-    """Where the newest elements are, in words, and the elements, if reading them costs nothing."""
+    """A description of where the newest elements are, and the elements, if they can be read without a copy."""
     region = layout.region
     if home.undefined.overlaps(region):
         return ("not written yet" if home.undefined.covers(region) else "not all of it written yet"), None

@@ -71,7 +71,7 @@ def another(lease: Lease) -> Lease:
 def uncounted(view: array_view) -> array_view:
     """A view that a library keeps for its next calls, made to count as no use of an array's memory.
 
-    Of host memory, whose uses are not counted, the view is as it was.
+    For host memory, whose uses are not counted, the view is unchanged.
     """
     lease = view._lease
     if lease.home.primary is not None:

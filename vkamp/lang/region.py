@@ -239,7 +239,7 @@ class Footprint(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a view's elements are in its home: byte position of the first, shape, byte strides, dtype."""
+    """The layout of a view's elements in its home: byte position of the first, shape, byte strides, dtype."""
 
     offset: int
     shape: tuple[int, ...]

@@ -125,7 +125,7 @@ class Descriptor:
 
 
 class Placement(NamedTuple):
-    """Where a launch would find a container's elements, before anything is copied.
+    """Returns where a launch would find a container's elements, without copying anything.
 
     Containers of equal ``home`` share a storage, in which ``offset`` is the first element's byte.  ``strides`` count
     elements.  ``dense``: row-major without gaps.  ``packed``: the launch would work on a copy of the elements.
@@ -148,7 +148,7 @@ class Bindable(Protocol):
 
     @property
     def layout(self) -> Layout:
-        """Where the elements are in their home."""
+        """The place of the elements in their home."""
 
     def placement(self, location: Location) -> Placement:
         """Where a launch at ``location`` would find the elements."""

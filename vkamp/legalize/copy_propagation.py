@@ -18,7 +18,9 @@ from vkamp.ir.types import Array
 
 
 def direct_results(kernel: ir.Kernel) -> ir.Kernel:
-    """Moves results to where they are used: they are assigned to a variable directly, or become part of an expression."""
+    """Moves results to where they are used: they are assigned to a variable directly, or become part of an
+    expression.
+    """
     # What `precise` says of a variable does not reach into the arguments of a call in an expression; loops over threads
     # have temporaries that are for people.
     pure = None if kernel.precise or kernel.lanes is not None else _pure(kernel)

@@ -40,7 +40,7 @@ class Best32:
 
 @amp.struct
 class Best64:
-    """As ``Best32``, in double precision."""
+    """Like ``Best32``, in double precision."""
 
     size: amp.float64
     place: amp.int32

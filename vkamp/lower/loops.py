@@ -448,7 +448,7 @@ class _Lowering:
         return flattened(ir.map_block(block, change))
 
     def folded(self, node: ir.Node) -> ir.Node:
-        """As ``simplified`` does, and without quotients of lanes by how many there are."""
+        """Like ``simplified`` does, and without quotients of lanes by how many there are."""
         if isinstance(node, ir.Binary) and node.op == "floordiv" and isinstance(node.right, ir.Const):
             left, by = node.left, int(node.right.value)
             offset = 0

@@ -99,7 +99,9 @@ class _Uniform:
 
 
 def uniform_variables(kernel: ir.Kernel, items: tuple[Item, ...]) -> frozenset[str]:
-    """The variables that have the same value for all threads of a tile whenever the threads reach one place together."""
+    """The variables that have the same value for all threads of a tile whenever the threads reach one place
+    together.
+    """
     return frozenset(_Uniform(kernel, items).variables)
 
 

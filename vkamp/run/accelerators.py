@@ -357,7 +357,7 @@ class accelerator:
 
     @property
     def supports_limited_double_precision(self) -> bool:
-        """As ``supports_double_precision``: vkamp has no limited double precision."""
+        """Like ``supports_double_precision``: vkamp has no limited double precision."""
         return self.supports_double_precision
 
     @property

@@ -160,7 +160,7 @@ class BaseQueue(Queue, Generic[S, W]):
 
     @abstractmethod
     def upload(self, buffer: DeviceBuffer[S], offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
-        """As ``Buffer.upload``, for a range inside the buffer."""
+        """Like ``Buffer.upload``, for a range inside the buffer."""
 
     @abstractmethod
     def download(
@@ -171,16 +171,16 @@ class BaseQueue(Queue, Generic[S, W]):
         where: ByteSet | None,
         out: NDArray[np.uint8] | None,
     ) -> NDArray[np.uint8]:
-        """As ``Buffer.download``, for a range inside the buffer."""
+        """Like ``Buffer.download``, for a range inside the buffer."""
 
     def take_from(
         self, target: DeviceBuffer[S], target_offset: int, source: Buffer, source_offset: int, nbytes: int
     ) -> bool:
-        """As ``Buffer.take_from``, into a range inside the buffer."""
+        """Like ``Buffer.take_from``, into a range inside the buffer."""
         return False
 
     def external(self, buffer: DeviceBuffer[S]) -> Any:
-        """As ``DeviceBuffer.external``."""
+        """Like ``DeviceBuffer.external``."""
         return f"the engine {self.info.engine!r} cannot share memory with CUDA"
 
     @abstractmethod

@@ -94,12 +94,12 @@ class _Edged(OwnerShadow):
 
 
 class EdgedLaunchShadow(_Edged, LaunchShadow):
-    """As ``LaunchShadow``."""
+    """Like ``LaunchShadow``."""
 
 
 class EdgedTileShadow(_Edged, TileShadow):
-    """As ``TileShadow``."""
+    """Like ``TileShadow``."""
 
 
 class EdgedFencedShadow(_Edged, FencedShadow):
-    """As ``FencedShadow``."""
+    """Like ``FencedShadow``."""

@@ -89,7 +89,7 @@ def check(
     follow: Follow | None = None,
     subgroup_size: int = SUBGROUP_SIZE,
 ) -> tuple[Report, bool]:
-    """As :func:`run`, but continues after findings, and returns all of them.
+    """Like :func:`run`, but continues after findings, and returns all of them.
 
     Loads out of bounds and reads of memory that was not written give 0, as do divisions by 0, undefined conversions and
     shifts; stores out of bounds are omitted; a tile ends at a barrier that not all its threads reach. The findings do

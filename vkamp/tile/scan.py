@@ -38,7 +38,7 @@ def inclusive_scan(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
 
 @amp.func
 def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any = None) -> Any:
-    """As :func:`inclusive_scan`, but the prefix of an item excludes the item itself, and begins with ``init``.
+    """Like :func:`inclusive_scan`, but the prefix of an item excludes the item itself, and begins with ``init``.
 
     The prefix of item 0 is ``init``.
     """

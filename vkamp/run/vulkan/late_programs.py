@@ -79,7 +79,7 @@ class QueueWithLatePrograms(BaseQueue[MemorySlot, DispatchWork]):
                     raise
 
     def finish_programs(self) -> None:
-        """As ``vkamp.run.late_programs.LateQueue``."""
+        """Like ``vkamp.run.late_programs.LateQueue``."""
         errors: list[AmpError] = []
         while self._awaits_programs and self.device.is_usable and self.is_open:
             for each in tuple(self._state.pending):

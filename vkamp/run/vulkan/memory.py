@@ -163,7 +163,7 @@ class BlockMemory:
         return self._import_pages(number, memory)
 
     def import_for_copies(self, number: int, memory: NDArray[np.uint8]) -> MemorySlot | None:
-        """As :meth:`import_host`, but at any address, for copies only; kernels must not use it. It does not keep
+        """Like :meth:`import_host`, but at any address, for copies only; kernels must not use it. It does not keep
         ``memory`` alive."""
         slot = self._import_pages(number, memory) if self._api.host_alignment else None
         if slot is not None:

@@ -110,7 +110,7 @@ def send(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: B
 
 
 def send_whole(queue: VulkanQueue, buffer: Buffer, offset: int, data: _Bytes, where: ByteSet) -> None:
-    """As :func:`send`, of many intervals: the host downloads the whole range, changes it, and uploads it."""
+    """Like :func:`send`, of many intervals: the host downloads the whole range, changes it, and uploads it."""
     low, high = where.start, where.stop
     with queue.device.lock:  # no other thread may change the buffer in between
         whole = fetch(queue, buffer, offset + low, high - low, None, None)
