@@ -85,7 +85,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rng": {PUBLIC, "algorithms", "tracebacks"},
     "fft": {PUBLIC, "algorithms", "tracebacks", "dispatch"},
     "tuning": {PUBLIC, "errors", "tracebacks", "cache", "progress", "lang", "run"},
-    "blas": {PUBLIC, "algorithms", "tile", "tuning", "tracebacks", "dispatch"},
+    "blas": {PUBLIC, "algorithms", "tile", "tuning", "tracebacks", "dispatch", "lang"},
     "linalg": {PUBLIC, "algorithms", "blas", "tile", "tracebacks", "dispatch"},
     # Kernels travel with their source, which front reads.
     "dask": {PUBLIC, "algorithms", "fft", "linalg", "rng", "front", "lang", "run", "tracebacks"},

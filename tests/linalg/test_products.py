@@ -226,7 +226,7 @@ def test_blocks(block: tuple[int, ...], dtype: type) -> None:
         a, b = (amp.array(amp.extent(each.size), dtype, each.reshape(-1), accelerator_view=view) for each in (x, y))
         c = amp.array(amp.extent(batch, rows, columns), dtype, np.ones(x.shape[:2] + y.shape[2:], dtype),
                       accelerator_view=view)  # fmt: skip
-        steps = (k // 4, rows * k // 4, columns // 4, k * columns // 4)
+        steps = (k // 4, rows * k // 4, columns // 4, k * columns // 4, columns // 4)
         args = (view, a, b, c, steps, (dtype(2), dtype(3)), (0, k // 4), True)
         gemm_blocks.product.run(Parameters({"block": block}), args, {})
         assert (np.asarray(c) == 2 * (x @ y) + 3).all()

@@ -17,6 +17,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
+from vkamp.lang.strided import is_aligned, span_of, strides_of
 from vkamp.tuning import autotuned
 
 #: The element types of the arguments, and the types that kernels compute in.
@@ -64,13 +65,14 @@ class Matrix(NamedTuple):
 class Packed(NamedTuple):
     """A batch of matrices whose rows are ``quads`` groups of four elements, in ``values`` of rank 1.
 
-    ``step``: the distance between two matrices, in groups; 0 if all are the same one.
+    ``step`` and ``pitch``: the distances between two matrices, 0 if all are the same one, and two rows, in groups.
     """
 
     values: Any
     rows: int
     quads: int
     step: int
+    pitch: int
 
 
 def settings() -> Any:
@@ -138,9 +140,13 @@ def pack(idx, source, out, rows, columns, *, turned: amp.constant, conjugate: am
         out[batch, row, column] = x
 
 
-def packed(view: amp.accelerator_view, a: Matrix, dtype: np.dtype[Any], least_rows: int = 1) -> Packed:
+def packed(
+    view: amp.accelerator_view, a: Matrix, dtype: np.dtype[Any], least_rows: int = 1, *, with_gaps: bool = False
+) -> Packed:
     """A batch of matrices in the form that kernels read, in a type; the number of rows is a multiple of
     ``least_rows``.
+
+    ``with_gaps``: the kernels read rows with gaps between them.
     """
     rows = -(-a.rows // least_rows) * least_rows
     quads = -(-a.columns // 4)
@@ -149,13 +155,28 @@ def packed(view: amp.accelerator_view, a: Matrix, dtype: np.dtype[Any], least_ro
     if is_whole and not (a.turned or a.conjugate) and a.values.dtype == dtype:
         row = in_a_row(a.values)
         if row is not None:
-            return Packed(row, rows, quads, step)
+            return Packed(row, rows, quads, step, quads)
+        if with_gaps and (found := _apart(a, rows, quads)) is not None:
+            return found
     out = amp.array(amp.extent(a.size, rows, 4 * quads), dtype, accelerator_view=view)
     domain = amp.extent(a.size, rows, quads)
     amp.parallel_for_each(
         view, domain, pack, a.values, out, a.rows, a.columns, turned=a.turned, conjugate=a.conjugate
     )  # fmt: skip
-    return Packed(out.reshape(-1), rows, quads, step)
+    return Packed(out.reshape(-1), rows, quads, step, quads)
+
+
+def _apart(a: Matrix, rows: int, quads: int) -> Packed | None:
+    """A batch of matrices whose rows have gaps between them, which are read where they are; ``None`` if they are no
+    whole groups of four elements apart.
+    """
+    strides = strides_of(a.values)
+    if strides is None or strides[2] != 1 or min(strides) < 0 or strides[0] % 4 or strides[1] % 4:
+        return None
+    span = span_of(a.values)
+    if not is_aligned(span, 4):
+        return None
+    return Packed(span, rows, quads, strides[0] // 4 if a.size > 1 else 0, strides[1] // 4)
 
 
 def in_a_row(values: Any) -> Any:

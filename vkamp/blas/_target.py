@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import lazy
+from vkamp.lang.strided import in_vectors
 
 
 class ProductTarget:
@@ -49,7 +49,7 @@ class Adding(ProductTarget):
 
 
 class _StoredInQuads(ProductTarget):
-    """A batch of matrices without gaps, to which four elements are stored at a time."""
+    """A batch of matrices of whole vectors, to which four elements are stored at a time."""
 
     __slots__ = ("quads",)
 
@@ -65,7 +65,7 @@ class _StoredInQuads(ProductTarget):
 
 
 class _AddingInQuads(_StoredInQuads):
-    """A batch of matrices without gaps, of which four elements are read and stored at a time."""
+    """A batch of matrices of whole vectors, of which four elements are read and stored at a time."""
 
     __slots__ = ()
 
@@ -85,13 +85,9 @@ def target(c: Any, adds: bool) -> ProductTarget:
 
 
 def _quads(c: Any) -> Any:
-    """A batch of matrices whose rows consist of vectors of four; ``None`` if that is impossible."""
+    """The rows of a batch of matrices as vectors of four elements; ``None`` if that is impossible."""
     vector = lazy.vector_of(c.dtype)
-    if vector is None or c.extent[2] % 4:
-        return None
-    with suppress(amp.AmpError):
-        return c.reshape(-1).reinterpret_as(vector).reshape(c.extent[0], c.extent[1], c.extent[2] // 4)
-    return None
+    return None if vector is None else in_vectors(c, vector)
 
 
 @amp.kernel

@@ -24,5 +24,5 @@ def cases(view: Any, a: Any, b: Any, c: Any, *others: Any) -> Iterator[tuple[Any
         left, right = (amp.array(amp.extent(len(each)), c.dtype, each, accelerator_view=view) for each in (x, y))
         out = amp.array(amp.extent(batch, rows, columns), c.dtype, accelerator_view=view)
         amp.copy(np.zeros((batch, rows, columns), c.dtype), out)
-        steps = (k // 4, rows * k // 4, columns // 4, k * columns // 4)
+        steps = (k // 4, rows * k // 4, columns // 4, k * columns // 4, columns // 4)
         yield view, left, right, out, steps, (c.dtype.type(1), c.dtype.type(0)), (0, k // 4), False

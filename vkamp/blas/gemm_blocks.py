@@ -78,7 +78,7 @@ def quads_of(row: Any) -> Any:
 
 @amp.func
 def load(
-    a: Any, b: Any, next_a: Any, next_b: Any, at_a: Any, at_b: Any, k: Any, end: Any, quads: Any, quad: Any, along: Any,
+    a: Any, b: Any, next_a: Any, next_b: Any, at_a: Any, at_b: Any, k: Any, end: Any, pitch: Any, quad: Any, along: Any,
     *, tail: amp.constant,
 ) -> Any:  # fmt: skip
     """Loads a thread's contribution to the block at ``k``; with ``tail``, zeros after the end of the sum."""
@@ -92,9 +92,9 @@ def load(
             next_a[p] = a[at_a[p] + k]
     for p in amp.static_range(next_b.extent[0]):
         if tail:
-            next_b[p] = b[at_b[p] + 4 * k * quads] if 4 * k + along[p] < 4 * end else vector(0)
+            next_b[p] = b[at_b[p] + 4 * k * pitch] if 4 * k + along[p] < 4 * end else vector(0)
         else:
-            next_b[p] = b[at_b[p] + 4 * k * quads]
+            next_b[p] = b[at_b[p] + 4 * k * pitch]
 
 
 @amp.func
@@ -153,7 +153,7 @@ def add(
 @amp.func
 def begin(
     sums: Any, at_a: Any, at_b: Any, along: Any, base_a: Any, base_b: Any, top: Any, row: Any, m: Any, depth_a: Any,
-    quads: Any, down: Any, *, per: amp.constant, step: amp.constant, whole: amp.constant,
+    pitch: Any, down: Any, *, per: amp.constant, step: amp.constant, whole: amp.constant,
 ) -> Any:  # fmt: skip
     """Empty sums, and where the rows of A and B begin that a thread loads.
 
@@ -167,7 +167,7 @@ def begin(
         at_a[p] = base_a + min(top + of_a, m - 1) * depth_a
     for p in amp.static_range(along.extent[0]):
         along[p] = down + step * p
-        at_b[p] = base_b + along[p] * quads
+        at_b[p] = base_b + along[p] * pitch
 
 
 # The two halves of its loop are written out on purpose: each names its buffer by a constant. On an H200 a product of
@@ -175,7 +175,7 @@ def begin(
 # and 43.9 with breaks in the middle. In GLSL by hand, 49 were reached on an H100 without either, and with eight steps.
 @amp.kernel
 def block_product(
-    t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, alpha, beta,
+    t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, pitch, alpha, beta,
     *, rows: amp.constant, columns: amp.constant, depth: amp.constant, high: amp.constant, wide: amp.constant,
     lanes: amp.constant, slices: amp.constant, threads: amp.constant, per: amp.constant, whole: amp.constant,
     tail: amp.constant, even: amp.constant,
@@ -205,24 +205,24 @@ def block_product(
     # After the last row or column, elements are loaded that are never stored.
     base_a, base_b = t_idx.tile[0] * step_a + quad, t_idx.tile[0] * step_b + min(side + across, quads - 1)
     begin(
-        sums, at_a, at_b, along, base_a, base_b, top, row, m, depth_a, quads, t // (columns // 4),
+        sums, at_a, at_b, along, base_a, base_b, top, row, m, depth_a, pitch, t // (columns // 4),
         per=per, step=threads * 4 // columns, whole=whole,
     )  # fmt: skip
-    load(a, b, next_a, next_b, at_a, at_b, first, end, quads, quad, along, tail=tail)
+    load(a, b, next_a, next_b, at_a, at_b, first, end, pitch, quad, along, tail=tail)
     store(t_idx, left, right, next_a, next_b, row, quad, along, across, 0, per=per, rows=rows, whole=whole)
     k = first + depth // 4
     # Both halves are written out on purpose: see above.
     while k + depth // 4 < end:
-        load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
+        load(a, b, next_a, next_b, at_a, at_b, k, end, pitch, quad, along, tail=tail)
         add(fours, right, sums, deep, part_a, part_b, 0, depth=depth, slices=slices, rows=rows, lanes=lanes)
         store(t_idx, left, right, next_a, next_b, row, quad, along, across, 1, per=per, rows=rows, whole=whole)
-        load(a, b, next_a, next_b, at_a, at_b, k + depth // 4, end, quads, quad, along, tail=tail)
+        load(a, b, next_a, next_b, at_a, at_b, k + depth // 4, end, pitch, quad, along, tail=tail)
         add(fours, right, sums, deep, part_a, part_b, 1, depth=depth, slices=slices, rows=rows, lanes=lanes)
         store(t_idx, left, right, next_a, next_b, row, quad, along, across, 0, per=per, rows=rows, whole=whole)
         k += depth // 2
     # Of an even number of blocks, two are left here, of an odd one one.
     if even:
-        load(a, b, next_a, next_b, at_a, at_b, k, end, quads, quad, along, tail=tail)
+        load(a, b, next_a, next_b, at_a, at_b, k, end, pitch, quad, along, tail=tail)
     add(fours, right, sums, deep, part_a, part_b, 0, depth=depth, slices=slices, rows=rows, lanes=lanes)
     if even:
         store(t_idx, left, right, next_a, next_b, row, quad, along, across, 1, per=per, rows=rows, whole=whole)
@@ -291,16 +291,17 @@ def product(
 ) -> None:
     """``c = numbers[0] * a @ b + numbers[1] * c`` over the quads ``ks[0]`` to ``ks[1]`` of A's rows, in one launch.
 
-    ``a`` and ``b`` have one index, as :class:`Packed`. ``steps``: the quads of a row and of a matrix, of A and of B.
+    ``a`` and ``b`` have one index, as :class:`Packed`. ``steps``: the quads from one row to the next and from one
+    matrix to the next, of A and of B, and the quads of a row of B.
     """
     made = Blocking(*block)
     out = target(c, adds)
     batch, rows = int(c.extent[0]), int(c.extent[1])
-    depth_a, step_a, quads, step_b = steps
+    depth_a, step_a, pitch, step_b, quads = steps
     domain = amp.extent(batch, -(-rows // made.rows), -(-4 * quads // made.columns) * made.threads)
     amp.parallel_for_each(
         view, domain.tile(1, 1, made.threads), block_product, quads_of(a), quads_of(b), out,
-        rows, quads, ks[0], ks[1], depth_a, step_a, step_b, *numbers, rows=made.rows, columns=made.columns,
+        rows, quads, ks[0], ks[1], depth_a, step_a, step_b, pitch, *numbers, rows=made.rows, columns=made.columns,
         depth=made.depth, high=made.high, wide=made.wide, lanes=made.lanes, slices=made.slices, threads=made.threads,
         per=made.threads * 4 // made.depth, whole=made.rows * made.depth // 4 // made.threads % 4 == 0,
         tail=(ks[1] - ks[0]) % (made.depth // 4) != 0, even=-(-(ks[1] - ks[0]) // (made.depth // 4)) % 2 == 0,
@@ -314,5 +315,5 @@ def takes(a: Packed, b: Packed) -> bool:
 
 def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
     """Computes the product over the quads ``ks`` of A's rows in one launch, and stores it in ``c``."""
-    steps = (a.quads, a.step, b.quads, b.step)
+    steps = (a.pitch, a.step, b.pitch, b.step, b.quads)
     product(view, a.values, b.values, c, steps, tuple(factors), (ks.start, ks.stop), adds)

@@ -118,7 +118,7 @@ def product(
     """
     lanes = lanes_of(view) or 4
     batch, rows = int(c.extent[0]), int(c.extent[1])
-    depth_a, step_a, quads, step_b = steps
+    depth_a, step_a, _, step_b, quads = steps
     threads = amp.extent(batch, -(-rows // (lanes * chunks)), quads).tile(1, high, lanes).pad()
     amp.parallel_for_each(
         view, threads, rotated, lazy.quads_of(a), lazy.quads_of(b), target(c, adds),
@@ -130,7 +130,7 @@ def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: boo
     """Computes the product over the quads ``ks`` of A's rows in one launch, and stores it in ``c``."""
     if lanes_of(view) is not None and lazy.quads_of(a.values) is not None and lazy.quads_of(b.values) is not None:
         product(
-            view, a.values, b.values, c, (a.quads, a.step, b.quads, b.step), tuple(factors), (ks.start, ks.stop), adds
+            view, a.values, b.values, c, (a.quads, a.step, b.quads, b.step, b.quads), tuple(factors), (ks.start, ks.stop), adds
         )
         return
     batch, rows = int(c.extent[0]), int(c.extent[1])

@@ -23,14 +23,14 @@ DEPTH, SIDE = 16, 16
 
 @amp.func
 def fetch(
-    a: Any, b: Any, next_a: Any, next_b: Any, at_a: Any, at_b: Any, k: Any, quad: Any, along: Any, end: Any, quads: Any
+    a: Any, b: Any, next_a: Any, next_b: Any, at_a: Any, at_b: Any, k: Any, quad: Any, along: Any, end: Any, pitch: Any
 ) -> Any:
     """Loads the elements of A and B that a thread contributes to the block at ``k``; zeros after the last step."""
     groups = next_a.extent[0]
     for q in amp.static_range(groups):
         deep = 4 * k + along + 16 // groups * q
         x = a.four(at_a[q] + min(k + quad, end - 1))
-        y = b.four(at_b + min(deep, 4 * end - 1) * quads)
+        y = b.four(at_b + min(deep, 4 * end - 1) * pitch)
         for j in amp.static_range(4):
             next_a[q, j] = x[j] if k + quad < end else type(x[j])(0)
             next_b[q, j] = y[j] if deep < 4 * end else type(y[j])(0)
@@ -38,7 +38,7 @@ def fetch(
 
 @amp.kernel
 def block_product(
-    t_idx, a, b, out, m, quads, first, end, depth, step_a, step_b, alpha, beta,
+    t_idx, a, b, out, m, quads, first, end, depth, step_a, step_b, pitch, alpha, beta,
     *, part: amp.constant, halves: amp.constant,
 ):  # fmt: skip
     """A block of ``16 * part`` rows and columns of the result, of which each thread has ``part * part`` elements.
@@ -67,7 +67,7 @@ def block_product(
     for i in amp.static_range(part):
         for j in amp.static_range(part):
             sums[i, j] = kind(0)
-    fetch(a, b, next_a, next_b, at_a, at_b, first, quad, along, end, quads)
+    fetch(a, b, next_a, next_b, at_a, at_b, first, quad, along, end, pitch)
     half = 0
     for k in range(first, end, DEPTH // 4):
         for q in amp.static_range(part // 4):
@@ -76,7 +76,7 @@ def block_product(
                 right[half, along + 64 // part * q, across * 4 + j] = next_b[q, j]
         t_idx.barrier.wait_with_tile_static_memory_fence()
         if k + DEPTH // 4 < end:
-            fetch(a, b, next_a, next_b, at_a, at_b, k + DEPTH // 4, quad, along, end, quads)
+            fetch(a, b, next_a, next_b, at_a, at_b, k + DEPTH // 4, quad, along, end, pitch)
         for kk in amp.static_range(DEPTH):
             for g in amp.static_range(part // 4):
                 for i in amp.static_range(4):
@@ -106,5 +106,5 @@ def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: boo
     domain = amp.extent(batch, -(-rows // side) * SIDE, -(-4 * b.quads // side) * SIDE).tile(1, SIDE, SIDE)
     halves = 2 if a.values.dtype.itemsize == 4 else 1
     sources = lazy.of(a.values).flat(), lazy.of(b.values).flat()
-    numbers = (rows, b.quads, ks.start, ks.stop, a.quads, a.step, b.step, *factors)
+    numbers = (rows, b.quads, ks.start, ks.stop, a.pitch, a.step, b.step, b.pitch, *factors)
     amp.parallel_for_each(view, domain, block_product, *sources, target(c, adds), *numbers, part=part, halves=halves)

@@ -13,13 +13,21 @@ import numpy as np
 
 import vkamp as amp
 
-#: The bytes of ``tile_static`` memory that an exchange may take.
-_MOST_BYTES = 24 * 1024
+#: The ``tile_static`` memory of a device without limits, and the part of it that an exchange may take.
+_MEMORY, _PART = 32 * 1024, 0.75
 
 
-def is_staged(dtype: np.dtype[Any], threads: int, columns: int) -> bool:
+def is_staged(view: amp.accelerator_view, dtype: np.dtype[Any], threads: int, columns: int) -> bool:
     """Whether a tile has the memory for the exchange of ``columns`` elements of each thread."""
-    return columns > 1 and dtype.itemsize * columns * (threads + 4) <= _MOST_BYTES
+    limits = view.accelerator.limits
+    memory = _MEMORY if limits is None else limits.shared_bytes
+    return columns > 1 and dtype.itemsize * columns * (threads + 4) <= _PART * memory
+
+
+def threads_of(most: int, rows: int) -> tuple[int, int]:
+    """The threads of a tile, and the rows of each: few different pairs, because each takes a kernel of its own."""
+    threads = most if 4 * rows > most else max(most // 4, 32)
+    return threads, 1 << max(-(-rows // threads) - 1, 0).bit_length()
 
 
 @amp.func

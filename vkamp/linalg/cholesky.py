@@ -71,7 +71,6 @@ def cholesky(a: Any, *, accelerator_view: amp.accelerator_view | None = None) ->
         return np.linalg.cholesky(a)
     view = where(accelerator_view, a)
     made = copy_of(a, type_of(a), (math.prod(lead), n, n), view)
-    amp.parallel_for_each(view, made.extent, keep_lower, made)
     factor(view, made)
     return made.reshape(*lead, n, n)
 
@@ -87,8 +86,8 @@ def factor(view: amp.accelerator_view, made: Any) -> None:
     is_complex = made.dtype.kind == "c"
     if _choose.form_of(view) == "tiles":
         cholesky_tiles.factor(view, made)
-        amp.parallel_for_each(view, made.extent, keep_lower, made)
         return
+    amp.parallel_for_each(view, made.extent, keep_lower, made)
     for start in range(0, n, PANEL):
         block, below = slice(start, min(start + PANEL, n)), slice(min(start + PANEL, n), n)
         diagonal = whole.part(block, block)

@@ -1,7 +1,7 @@
-"""Cholesky's factorisation on GPUs: a tile factors a block with one row in the registers of each thread.
+"""Cholesky's factorisation on GPUs: tiles factor a block and the rows below it, with one row in each thread's registers.
 
-Then each thread solves one row below the block, and the rest of the matrix is updated by products. That takes three or
-four launches for a block. Columns move on by one place with each step, so that loops need no copies of their bodies
+The rest of the matrix is updated by products. That takes two or three launches for a block, because its latency, and
+not the operations, is what a block costs. Columns move on with each step, so that loops need no copies of their bodies
 (:mod:`vkamp.linalg.qr_tiles`).
 """
 
@@ -19,8 +19,10 @@ from vkamp.linalg._parts import conjugated
 
 #: The rows of a block; half as many of complex128.
 WIDE = 64
-#: The threads of a tile that solves rows.
-_THREADS = 64
+#: The threads of a tile that have rows below the block.
+_BELOW = 64
+#: The columns that are factored between two barriers.
+_FEW = 4
 #: The columns that one product updates, at most: elements above the diagonal are updated only beside it.
 _STRIP = 2048
 
@@ -33,93 +35,114 @@ def root(x: Any) -> Any:
     return amp.precise_math.sqrt(x)
 
 
-@amp.kernel
-def factor_block(t_idx, a, start, size, count, *, rows: amp.constant):
-    """The factor of the block of ``size`` rows at ``start``; after them the block is a unit matrix.
+@amp.func
+def solve_few(own: Any, corner: Any, x: Any, half: Any, place: Any) -> Any:
+    """Solves ``x @ l^H = own[:_FEW]``, where ``l`` is the factor of the corner; ``place``: the row of the corner that
+    the thread has, if any."""
+    kind = type(own[0])
+    factor = amp.private((_FEW, _FEW), kind)
+    for q in amp.static_range(_FEW):
+        d = corner[half, q, q]
+        for r in amp.static_range(q):
+            d -= factor[q, r] * conjugated(factor[q, r])
+        diagonal = root(d)
+        inverse = kind(1) / diagonal
+        for i in amp.static_range(q + 1, _FEW):
+            y = corner[half, i, q]
+            for r in amp.static_range(q):
+                y -= factor[i, r] * conjugated(factor[q, r])
+            factor[i, q] = y * inverse
+        z = own[q]
+        for r in amp.static_range(q):
+            z -= x[r] * conjugated(factor[q, r])
+        x[q] = diagonal if place == q else z * inverse
 
-    ``count``: as ``rows``, unknown to the compiler.
+
+# Every tile factors the block at the diagonal: that takes no longer, and saves a launch. So no tile may store it in the
+# matrix, where others read it.
+@amp.kernel
+def factor_panel(t_idx, a, adjoint, diagonals, start, size, count, *, rows: amp.constant):
+    """Factors the block of ``size`` rows at ``start``, and solves ``x @ l^H = a`` for the rows below it.
+
+    The first ``rows`` threads have the rows of the block, after which it is a unit matrix, and each other thread has a
+    row below it. Stores the factor in ``diagonals``, ``x`` in its place, and its adjoint. ``count``: the steps of
+    ``_FEW`` columns, unknown to the compiler.
     """
     kind = type(a[0, 0, 0])
-    column = amp.tile_static((2, rows), kind)
+    corner = amp.tile_static((2, _FEW, _FEW), kind)
+    solved = amp.tile_static((2, rows, _FEW), kind)
     own = amp.private(rows, kind)
+    x = amp.private(_FEW, kind)
     n = t_idx.tile[0]
     t = t_idx.local[1]
+    row = t if t < rows else t + t_idx.tile[1] * _BELOW
+    at = min(start + row, a.extent[1] - 1)
+    exists = row < size if t < rows else start + row < a.extent[1]
     for k in amp.static_range(rows):
         own[k] = kind(1) if k == t else kind(0)
-        if t < size and k <= t:
-            own[k] = a[n, start + t, start + k]
-    for j in range(count):
-        # Finished columns lose multiples of zeros.
-        column[j % 2, (t - j) & (rows - 1)] = own[0] if t >= j else kind(0)
+        if exists and k < size and k <= row:
+            own[k] = a[n, at, start + k]
+    for step in range(count):
+        half = step % 2
+        place = t - step * _FEW
+        if place >= 0 and place < _FEW:
+            for q in amp.static_range(_FEW):
+                corner[half, place, q] = own[q]
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        diagonal = root(column[j % 2, 0])
-        inverse = kind(1) / diagonal
-        x = own[0] * inverse
-        factor = x * inverse if t > j else kind(0)
-        for p in amp.static_range(1, rows):
-            own[p - 1] = own[p] - factor * conjugated(column[j % 2, p])
-        own[rows - 1] = diagonal if t == j else x
-    for k in amp.static_range(rows):
-        if t < size and k <= t:
-            a[n, start + t, start + k] = own[k]
+        solve_few(own, corner, x, half, place)
+        if t < rows:
+            # Finished columns lose multiples of zeros.
+            for q in amp.static_range(_FEW):
+                solved[half, place & (rows - 1), q] = x[q] if place >= _FEW else kind(0)
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        for p in amp.static_range(_FEW, rows):
+            y = own[p]
+            for q in amp.static_range(_FEW):
+                y -= (x[q] if place >= _FEW else kind(0)) * conjugated(solved[half, p, q])
+            own[p - _FEW] = y
+        for q in amp.static_range(_FEW):
+            own[rows - _FEW + q] = x[q]
+    if exists and (t >= rows or t_idx.tile[1] == 0):
+        for k in amp.static_range(rows):
+            if t < rows:
+                diagonals[n, start + row, k] = own[k]
+            else:
+                a[n, at, start + k] = own[k]
+                adjoint[n, k, row - rows] = conjugated(own[k])
 
 
 @amp.kernel
-def solve_rows(t_idx, a, start, size, x, adjoint, count, *, rows: amp.constant):
-    """Solves ``x @ l^H = b`` for the rows below the block at ``start``; ``x`` and its adjoint are stored, too."""
-    kind = type(a[0, 0, 0])
-    block = amp.tile_static((rows, rows), kind)
-    inverses = amp.tile_static(rows, kind)
-    own = amp.private(rows, kind)
-    n = t_idx.tile[0]
-    t = t_idx.local[1]
-    row = t_idx.global_[1]
-    for e in range(t, rows * rows, _THREADS):
-        k = e // rows
-        r = e % rows
-        value = kind(1) if k == r else kind(0)
-        if k < size and r <= k:
-            value = a[n, start + k, start + r]
-        block[r, (k - r) & (rows - 1)] = value
-        if k == r:
-            inverses[r] = kind(1) / conjugated(value)
-    at = min(start + size + row, a.extent[1] - 1)
-    for k in amp.static_range(rows):
-        own[k] = a[n, at, start + k] if k < size else kind(0)
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    for r in range(count):
-        solved = own[0] * inverses[r]
-        for p in amp.static_range(1, rows):
-            own[p - 1] = own[p] - solved * conjugated(block[r, p])
-        own[rows - 1] = solved
-    if start + size + row < a.extent[1]:
-        for k in amp.static_range(rows):
-            if k < size:
-                a[n, at, start + k] = own[k]
-                x[n, row, k] = own[k]
-                adjoint[n, k, row] = conjugated(own[k])
+def finish(idx, a, diagonals, rows):
+    """Stores the factors of the blocks at the diagonal, and zeros above it."""
+    i = idx[1]
+    j = idx[2]
+    if j > i:
+        a[idx] = type(a[idx])(0)
+    elif j >= i - i % rows:
+        a[idx] = diagonals[idx[0], i, j % rows]
 
 
 def factor(view: amp.accelerator_view, made: Any) -> None:
-    """Replaces the lower triangles of a batch by the factors."""
+    """Replaces the lower triangles of a batch by the factors, and stores zeros above them."""
     batch, n, _ = map(int, made.extent)
     width = WIDE if made.dtype.itemsize <= 8 else WIDE // 2
+    diagonals, adjoints = (
+        amp.array(amp.extent(batch, *shape), made.dtype, accelerator_view=view)
+        for shape in ((n, width), (width, max(n - width, 1)))
+    )
     for start in range(0, n, width):
         size = min(width, n - start)
         below = n - start - size
+        threads = width + _BELOW
         amp.parallel_for_each(
-            view, amp.extent(batch, width).tile(1, width), factor_block, made, start, size, width, rows=width
-        )
+            view, amp.extent(batch, max(-(-below // _BELOW), 1) * threads).tile(1, threads), factor_panel, made,
+            adjoints, diagonals, start, size, width // _FEW, rows=width,
+        )  # fmt: skip
         if below > 0:
-            x, adjoint = (
-                amp.array(amp.extent(batch, *shape), made.dtype, accelerator_view=view)
-                for shape in ((below, size), (size, below))
-            )
-            amp.parallel_for_each(
-                view, amp.extent(batch, below).tile(1, _THREADS).pad(), solve_rows, made, start, size, x, adjoint,
-                width, rows=width,
-            )  # fmt: skip
-            _update(view, Matrix(made), Matrix(x), Matrix(adjoint), start + size)
+            x = Matrix(made).part(slice(start + size, n), slice(start, start + size))
+            adjoint = Matrix(adjoints).part(slice(0, size), slice(0, below))
+            _update(view, Matrix(made), x, adjoint, start + size)
+    amp.parallel_for_each(view, made.extent, finish, made, diagonals, width)
 
 
 def _update(view: amp.accelerator_view, whole: Matrix, x: Matrix, adjoint: Matrix, start: int) -> None:
@@ -129,5 +152,4 @@ def _update(view: amp.accelerator_view, whole: Matrix, x: Matrix, adjoint: Matri
         rows, columns = slice(first, whole.rows), slice(first, min(first + _STRIP, whole.rows))
         left = x.part(slice(first - start, x.rows), every) if first > start else x
         right = adjoint.part(every, slice(first - start, columns.stop - start))
-        is_whole = columns.stop - first == adjoint.columns
-        _triangles.product(view, -1, left, adjoint if is_whole else right, 1, whole.part(rows, columns))
+        _triangles.product(view, -1, left, right, 1, whole.part(rows, columns))

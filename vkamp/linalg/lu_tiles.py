@@ -19,13 +19,14 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
-from vkamp.linalg._columns import is_staged, load_columns, store_columns
+from vkamp.linalg._columns import is_staged, load_columns, store_columns, threads_of
 
 #: The columns of a panel. One product updates the rest of the matrix after each panel.
 WIDE = 64
-#: The largest number of threads in a tile, and the largest number of rows for each, by the number of columns.
+#: The largest number of threads in a tile, and the largest number of rows for each, by the number of columns of four
+#: bytes.
 _THREADS = 512
-_SHAPES = ((8, 8), (16, 4))
+_SHAPES = ((4, 16), (8, 8), (16, 4))
 #: The columns and the rows that a tile exchanges at a time.
 _ACROSS, _DOWN = 32, 8
 
@@ -70,7 +71,7 @@ def find_pivot(
     found = best(-1.0, j)
     for r in amp.static_range(own.extent[0]):
         i = t_idx.local[1] + r * threads
-        if i >= j and start + i < rows:
+        if (r > 0 or i >= j) and start + i < rows:
             size = magnitude(own[r, 0])
             if size > found.size:
                 found = best(size, i)
@@ -112,30 +113,40 @@ def _by_subgroups(t_idx: Any, size: Any, place: Any, *, threads: amp.constant) -
 def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, *, threads: amp.constant) -> Any:
     """Exchanges the rows ``j`` and ``place``, which are ``upper[1]`` and ``upper[0]``, and eliminates the first column.
 
-    It subtracts multiples of the pivot's row from the rows below, and moves the first column to the end.
+    It subtracts multiples of the pivot's row from the rows below, and moves the first column to the end. Of a thread's
+    rows, only the first one can be above row ``j``.
     """
     columns = own.extent[1]
+    kind = type(own[0, 0])
     # If the pivot is 0, so are the elements below it.
-    inverse = type(own[0, 0])(1)
+    inverse = kind(1)
     if magnitude(upper[0, 0]) != 0:
         inverse = inverse / upper[0, 0]
+    # Most threads have neither of the two rows, and skip both.
+    if t == place & (threads - 1) and place != j:
+        for r in amp.static_range(own.extent[0]):
+            if t + r * threads == place:
+                for p in amp.static_range(columns):
+                    own[r, p] = upper[1, p]
+    if t == j:
+        for p in amp.static_range(columns):
+            own[0, p] = upper[0, p]
+    factors = amp.private(own.extent[0], kind)
     for r in amp.static_range(own.extent[0]):
-        i = t + r * threads
-        if i == place and place != j:
-            for p in amp.static_range(columns):
-                own[r, p] = upper[1, p]
-        if r == 0 and i == j:
-            for p in amp.static_range(columns):
-                own[0, p] = upper[0, p]
-        factor = own[r, 0]
-        if i > j:
-            factor = factor * inverse
-        for p in amp.static_range(1, columns):
-            x = own[r, p]
-            if i > j and p < columns - j:
-                x -= factor * upper[0, p]
-            own[r, p - 1] = x
-        own[r, columns - 1] = factor
+        factors[r] = own[r, 0]
+        if r > 0 or t > j:
+            factors[r] = factors[r] * inverse
+    for p in amp.static_range(1, columns):
+        # All threads go the same way.
+        if p < columns - j:
+            x = upper[0, p]
+            for r in amp.static_range(own.extent[0]):
+                own[r, p - 1] = own[r, p] - factors[r] * x if r > 0 or t > j else own[r, p]
+        else:
+            for r in amp.static_range(own.extent[0]):
+                own[r, p - 1] = own[r, p]
+    for r in amp.static_range(own.extent[0]):
+        own[r, columns - 1] = factors[r]
 
 
 # The loop over the columns is no static range on purpose: see vkamp.linalg.qr_tiles.
@@ -157,13 +168,15 @@ def factor_columns(
     upper = amp.tile_static((2, columns), kind)
     corner = amp.tile_static((columns, columns), kind)
     places = amp.tile_static(columns, amp.int32)
+    sources = amp.tile_static((2, columns), amp.int32)
     load_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
     for j in range(count):
         place = find_pivot(t_idx, own, j, start, rows, threads=threads, best=best)
-        for r in amp.static_range(per):
-            if t + r * threads == place:
-                for p in amp.static_range(columns):
-                    upper[0, p] = own[r, p]
+        if t == place & (threads - 1):
+            for r in amp.static_range(per):
+                if t + r * threads == place:
+                    for p in amp.static_range(columns):
+                        upper[0, p] = own[r, p]
         if t == j:
             for p in amp.static_range(columns):
                 upper[1, p] = own[0, p]
@@ -175,11 +188,13 @@ def factor_columns(
             corner[t, c] = own[0, c]
         if start + t < stop:
             pivots[n, start + t] = start + places[t]
+            sources[0, t] = source_of(places, t, stop - start)
+            sources[1, t] = source_of(places, places[t], stop - start)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     store_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
     for k in range(first + t, last, threads):
         if k < start or k >= stop:
-            finish_column(a, places, corner, n, k, start, stop, columns=columns)
+            finish_column(a, places, sources, corner, n, k, start, stop, columns=columns)
 
 
 @amp.func
@@ -198,14 +213,14 @@ def source_of(places: Any, row: Any, count: Any) -> Any:
 
 @amp.func
 def finish_column(
-    a: Any, places: Any, corner: Any, n: Any, k: Any, start: Any, stop: Any, *, columns: amp.constant
+    a: Any, places: Any, sources: Any, corner: Any, n: Any, k: Any, start: Any, stop: Any, *, columns: amp.constant
 ) -> Any:
     """Exchanges the rows of another column of the panel, and solves its upper part, after the factored columns."""
     moved = amp.private((2, columns), type(a[0, 0, 0]))
     for c in amp.static_range(columns):
         if start + c < stop:
-            moved[0, c] = a[n, start + source_of(places, c, stop - start), k]
-            moved[1, c] = a[n, start + source_of(places, places[c], stop - start), k]
+            moved[0, c] = a[n, start + sources[0, c], k]
+            moved[1, c] = a[n, start + sources[1, c], k]
     for c in amp.static_range(columns):
         if start + c < stop:
             a[n, start + places[c], k] = moved[1, c]
@@ -275,20 +290,20 @@ def exchange_others(t_idx, a, pivots, start, stop, *, wide: amp.constant):
                 a[n, start + places[j], k] = moved[1, p]
 
 
-def shape_of(view: amp.accelerator_view, rows: int) -> tuple[int, int, int] | None:
+def shape_of(view: amp.accelerator_view, rows: int, dtype: np.dtype[Any]) -> tuple[int, int, int] | None:
     """The threads of a tile, the rows of each, and their columns; ``None`` if there are too many rows."""
     limits = view.accelerator.limits
     most = _THREADS if limits is None else limits.tile_threads
-    threads = min(_THREADS, most, max(32, 1 << (rows - 1).bit_length()))
-    per = 1 << max(-(-rows // threads) - 1, 0).bit_length()
-    return next(((threads, per, columns) for most, columns in _SHAPES if per <= most), None)
+    threads, per = threads_of(min(_THREADS, most), rows)
+    found = next((columns for most, columns in _SHAPES if per <= most), None)
+    return None if found is None else (threads, per, max(2, found * 4 // dtype.itemsize))
 
 
 def factor(view: amp.accelerator_view, made: Any, pivots: Any) -> bool:
     """Replaces a batch by its factors, and fills ``pivots``; returns False for matrices with too many rows."""
     batch, rows, columns = map(int, made.extent)
     steps = min(rows, columns)
-    if shape_of(view, rows) is None:
+    if shape_of(view, rows, made.dtype) is None:
         return False
     whole = Matrix(made)
     for first in range(0, steps, WIDE):
@@ -314,14 +329,14 @@ def _factor_panel(view: amp.accelerator_view, made: Any, pivots: Any, first: int
     best = Best64 if made.dtype in (np.float64, np.complex128) else Best32
     start = first
     while start < last:
-        shape = shape_of(view, rows - start)
+        shape = shape_of(view, rows - start, made.dtype)
         assert shape is not None
         threads, per, columns = shape
         stop = min(start + columns, last)
         amp.parallel_for_each(
             view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, pivots, start, stop, first, last,
             columns, per=per, columns=columns, threads=threads, best=best,
-            staged=is_staged(made.dtype, threads, columns),
+            staged=is_staged(view, made.dtype, threads, columns),
         )  # fmt: skip
         if stop < last and stop < rows:
             amp.parallel_for_each(view, amp.extent(batch, rows - stop, last - stop), update_rest, made, start, stop)

@@ -13,7 +13,7 @@ based on the compact WY representation*, 1992).
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,14 +145,34 @@ def factor(view: amp.accelerator_view, made: Any) -> Any:
     steps = min(rows, columns)
     taus = amp.array(amp.extent(batch, steps), made.dtype, accelerator_view=view)
     width = width_of(view)
+    work = _work_for(view, made, min(width, steps), columns - min(width, steps))
     for start in range(0, steps, width):
         stop = min(start + width, steps)
         if not (_choose.form_of(view) == "tiles" and qr_tiles.factor(view, made, taus, start, stop)):
             _factor_panel(view, made, taus, start, stop)
         if stop < columns:
             rest = Matrix(made).part(slice(start, rows), slice(stop, columns))
-            _apply_panel(view, made, taus, start, stop, rest, adjoint=True)
+            _apply_panel(view, made, taus, start, stop, rest, work, adjoint=True)
     return taus
+
+
+class _Work(NamedTuple):
+    """Memory for the vectors of a panel, their adjoints, the products of both, and their products with a matrix.
+
+    All panels share it: a call that holds little memory is remembered.
+    """
+
+    v: Matrix
+    adjoints: Matrix
+    products: Matrix
+    w: Matrix
+
+
+def _work_for(view: amp.accelerator_view, made: Any, count: int, columns: int) -> _Work:
+    """Memory for panels of ``count`` columns and matrices of ``columns`` columns."""
+    batch, rows = int(made.extent[0]), int(made.extent[1])
+    extents = (rows, count), (count, rows), (count, count), (count, max(columns, 1))
+    return _Work(*(Matrix(amp.array(amp.extent(batch, *e), made.dtype, accelerator_view=view)) for e in extents))
 
 
 def width_of(view: amp.accelerator_view) -> int:
@@ -169,28 +189,34 @@ def _factor_panel(view: amp.accelerator_view, made: Any, taus: Any, start: int, 
 
 
 def _apply_panel(
-    view: amp.accelerator_view, made: Any, taus: Any, start: int, stop: int, b: Matrix, *, adjoint: bool
+    view: amp.accelerator_view, made: Any, taus: Any, start: int, stop: int, b: Matrix, work: _Work, *, adjoint: bool
 ) -> None:
     """Multiplies ``b``, the rows from ``start`` on, by the reflections ``start`` to ``stop``, or by their adjoints."""
-    batch, rows, count = int(made.extent[0]), int(made.extent[1]) - start, stop - start
-    extents = (batch, rows, count), (batch, count, rows), (batch, count, count), (batch, count, b.columns)
-    v, adjoints, products, w = (amp.array(amp.extent(*e), made.dtype, accelerator_view=view) for e in extents)
-    amp.parallel_for_each(view, v.extent, keep_reflections, made, taus, v, adjoints, start)
-    _triangles.product(view, 1, Matrix(adjoints), Matrix(v), 0, Matrix(products))
-    amp.parallel_for_each(view, amp.extent(batch, count), put_diagonal, products, taus, start)
-    _triangles.product(view, 1, Matrix(adjoints), b, 0, Matrix(w))
-    inverse = Matrix(products, adjoint, adjoint and made.dtype.kind == "c")
-    _triangles.solve(view, inverse, not adjoint, False, Matrix(w))
-    _triangles.product(view, -1, Matrix(v), Matrix(w), 1, b)
+    below, every, columns = slice(0, b.rows), slice(0, stop - start), slice(0, b.columns)
+    v, adjoints = work.v.part(below, every), work.adjoints.part(every, below)
+    products, w = work.products.part(every, every), work.w.part(every, columns)
+    amp.parallel_for_each(view, v.values.extent, keep_reflections, made, taus, v.values, adjoints.values, start)
+    _triangles.product(view, 1, adjoints, v, 0, products)
+    amp.parallel_for_each(view, amp.extent(b.size, stop - start), put_diagonal, products.values, taus, start)
+    _triangles.product(view, 1, adjoints, b, 0, w)
+    inverse = Matrix(products.values, adjoint, adjoint and made.dtype.kind == "c")
+    _triangles.solve(view, inverse, not adjoint, False, w)
+    _triangles.product(view, -1, v, w, 1, b)
 
 
 def apply(view: amp.accelerator_view, made: Any, taus: Any, b: Any, *, adjoint: bool) -> None:
     """``b = q @ b``, or ``q^H @ b``."""
-    width, rows, steps = width_of(view), int(b.extent[1]), int(taus.extent[1])
+    _apply_all(view, made, taus, b, adjoint=adjoint, is_identity=False)
+
+
+def _apply_all(view: amp.accelerator_view, made: Any, taus: Any, b: Any, *, adjoint: bool, is_identity: bool) -> None:
+    """``b = q @ b``, or ``q^H @ b``. ``is_identity``: reflections leave the columns before theirs as they are."""
+    width, (_, rows, columns), steps = width_of(view), map(int, b.extent), int(taus.extent[1])
+    work = _work_for(view, made, min(width, steps), columns)
     starts = range(0, steps, width)
     for start in starts if adjoint else reversed(starts):
-        part = Matrix(b).part(slice(start, rows), slice(0, int(b.extent[2])))
-        _apply_panel(view, made, taus, start, min(start + width, steps), part, adjoint=adjoint)
+        part = Matrix(b).part(slice(start, rows), slice(start if is_identity else 0, columns))
+        _apply_panel(view, made, taus, start, min(start + width, steps), part, work, adjoint=adjoint)
 
 
 @function
@@ -232,5 +258,5 @@ def qr(a: Any, mode: str = "reduced", *, accelerator_view: _View = None) -> Any:
         return r.reshape(*lead, steps, columns)
     q = amp.array(amp.extent(batch, rows, steps), made.dtype, accelerator_view=view)
     amp.parallel_for_each(view, q.extent, identity, q)
-    apply(view, made, taus, q, adjoint=False)
+    _apply_all(view, made, taus, q, adjoint=False, is_identity=True)
     return q.reshape(*lead, rows, steps), r.reshape(*lead, steps, columns)

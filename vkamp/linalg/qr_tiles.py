@@ -16,65 +16,103 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.linalg._columns import is_staged, load_columns, store_columns
+from vkamp.linalg._columns import is_staged, load_columns, store_columns, threads_of
 from vkamp.linalg._parts import conjugated, largest_part, squared
 
 #: Columns of a panel, whose rest of the matrix is updated by products.
 WIDE = 64
-#: Threads of a tile at most, rows of each at most, and bytes of the columns that it has.
-_THREADS, _MOST_ROWS, _BYTES = 512, 16, 256
+#: Threads of a tile at most, rows of each at most, bytes of the columns that it has, and rows for which these suffice.
+_THREADS, _MOST_ROWS, _BYTES, _LEAST_ROWS = 512, 16, 256, 4
 #: Columns of the rest of a panel that a tile updates.
 _FEW = 2
 
 
+#: The elements that tiles without subgroups combine at once.
+_AT_ONCE = 4
+#: The logarithm of the lanes of the largest subgroups.
+_MOST_BITS = 7
 #: Columns with elements beyond these sizes are scaled, so that no square overflows or vanishes.
 _LARGE = 1e12
 
 
 @amp.func
-def combine(t_idx: Any, x: Any, *, threads: amp.constant, largest: amp.constant) -> Any:
+def combine(t_idx: Any, x: Any, half: Any, *, threads: amp.constant, largest: amp.constant) -> Any:
     """Replaces each element of a private array by the sum of those of all threads of the tile, or by the largest.
 
-    Each subgroup combines its own, and then one subgroup for each element those of the subgroups.
+    ``half``: 0 and 1 by turns, so that the memory of one call is still there during the next one. The array has a power
+    of two elements.
     """
-    in_subgroups = not amp.target.cpu and amp.target.has("subgroup_arithmetic")
-    parts = amp.tile_static(
-        (x.extent[0], amp.tdiv(threads, amp.target.subgroup_size) + 1 if in_subgroups else threads), type(x[0])
-    )
-    totals = amp.tile_static(x.extent[0], type(x[0]))
-    t = t_idx.local[1]
-    if in_subgroups:
-        size = amp.subgroup.size()
-        number = amp.subgroup.id()
-        subgroups = amp.tdiv(threads + size - 1, size)
-        for k in amp.static_range(x.extent[0]):
-            own = amp.subgroup.max(x[k]) if largest else amp.subgroup.add(x[k])
-            if amp.subgroup.elect():
-                parts[k, number] = own
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        for k in range(number, x.extent[0], subgroups):
-            own = type(x[0])(0)
-            # All lanes have the same steps, so that none is late for what follows.
-            for first in range(0, subgroups, size):
-                m = first + amp.subgroup.lane()
-                part = parts[k, min(m, subgroups - 1)]
-                part = part if m < subgroups else type(x[0])(0)
-                own = max(own, part) if largest else own + part
-            own = amp.subgroup.max(own) if largest else amp.subgroup.add(own)
-            if amp.subgroup.elect():
-                totals[k] = own
+    if (
+        not amp.target.cpu
+        and amp.target.has("subgroup_shuffle")
+        and x.extent[0] <= amp.target.subgroup_size
+        and threads % amp.target.subgroup_size == 0
+    ):
+        _by_subgroups(
+            t_idx, x, half, largest=largest, count=x.extent[0], width=amp.target.subgroup_size,
+            subgroups=amp.tdiv(threads, amp.target.subgroup_size),
+        )  # fmt: skip
     else:
-        for k in amp.static_range(x.extent[0]):
-            parts[k, t] = x[k]
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        for k in range(t, x.extent[0], threads):
-            own = parts[k, 0]
-            for m in range(1, threads):
-                own = max(own, parts[k, m]) if largest else own + parts[k, m]
-            totals[k] = own
+        parts = amp.tile_static((_AT_ONCE, threads), type(x[0]))
+        t = t_idx.local[1]
+        for first in amp.static_range(0, x.extent[0], _AT_ONCE):
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            for k in amp.static_range(first, min(first + _AT_ONCE, x.extent[0])):
+                parts[k - first, t] = x[k]
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            for k in range(t, _AT_ONCE, threads):
+                own = parts[k, 0]
+                for m in range(1, threads):
+                    own = either(own, parts[k, m], largest=largest)
+                parts[k, 0] = own
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            for k in amp.static_range(first, min(first + _AT_ONCE, x.extent[0])):
+                x[k] = parts[k - first, 0]
+
+
+@amp.func
+def _by_subgroups(
+    t_idx: Any, x: Any, half: Any,
+    *, largest: amp.constant, count: amp.constant, width: amp.constant, subgroups: amp.constant,
+) -> Any:  # fmt: skip
+    """Each subgroup combines its own elements, and then all subgroups those of all: one barrier suffices.
+
+    In each step a lane gives half of what it has, and gets the other half of its own, so that ``count`` elements take
+    about as many shuffles.
+    """
+    parts = amp.tile_static((2, subgroups, count), type(x[0]))
+    lane = amp.subgroup.lane()
+    place = amp.int32(0)
+    for s in amp.static_range(_MOST_BITS):
+        if 1 << s < count:
+            is_odd = lane // (1 << s) % 2 == 1
+            for k in amp.static_range(amp.tdiv(count, 2 << s)):
+                given = amp.subgroup.shuffle_xor(x[k] if is_odd else x[amp.tdiv(count, 2 << s) + k], 1 << s)
+                x[k] = either(x[amp.tdiv(count, 2 << s) + k] if is_odd else x[k], given, largest=largest)
+            place += amp.tdiv(count, 2 << s) if is_odd else 0
+        elif 1 << s < width:
+            x[0] = either(x[0], amp.subgroup.shuffle_xor(x[0], 1 << s), largest=largest)
+    if lane < count:
+        parts[half, amp.subgroup.id(), place] = x[0]
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    for k in amp.static_range(x.extent[0]):
-        x[k] = totals[k]
+    total = parts[half, min(lane // count, subgroups - 1), lane % count]
+    if lane // count >= subgroups:
+        total = type(x[0])(0)
+    for m in amp.static_range(amp.tdiv(width, count), subgroups, amp.tdiv(width, count)):
+        total = either(total, parts[half, m + lane // count, lane % count], largest=largest)
+    for s in amp.static_range(_MOST_BITS):
+        if count <= 1 << s and 1 << s < width:
+            total = either(total, amp.subgroup.shuffle_xor(total, 1 << s), largest=largest)
+    for k in amp.static_range(count):
+        x[k] = amp.subgroup.shuffle(total, k)
+
+
+@amp.func
+def either(x: Any, y: Any, *, largest: amp.constant) -> Any:
+    """The sum, or the larger one."""
+    if largest:
+        return max(x, y)
+    return x + y
 
 
 @amp.func
@@ -87,7 +125,7 @@ def load_scaled(
         scales[c] = type(scales[c])(0)
         for r in amp.static_range(own.extent[0]):
             scales[c] = max(scales[c], largest_part(own[r, c]))
-    combine(t_idx, scales, threads=threads, largest=True)
+    combine(t_idx, scales, 0, threads=threads, largest=True)
     for c in amp.static_range(own.extent[1]):
         if (scales[c] > _LARGE or scales[c] * _LARGE < 1) and scales[c] > 0:
             for r in amp.static_range(own.extent[0]):
@@ -125,19 +163,24 @@ def reflection_of(alpha: Any, dot: Any) -> Any:
 def reflect(own: Any, dots: Any, t: Any, j: Any, factor: Any, beta: Any, *, threads: amp.constant) -> Any:
     """Applies a reflection to a thread's rows, whose first column is column ``j``, and moves that one to the end.
 
+    Of a thread's rows, only the first one can be above row ``j``.
+
     ``dots``: the multiples of the vector that the columns lose.
     """
     kind = type(beta)
     last = own.extent[1] - 1
     for r in amp.static_range(own.extent[0]):
-        i = t + r * threads
         x = own[r, 0]
-        if i > j:
+        if r > 0:
             x = x * factor
-        v = x if i > j else kind(1 if i == j else 0)
+            v = x
+        else:
+            if t > j:
+                x = x * factor
+            v = x if t > j else kind(1 if t == j else 0)
         for p in amp.static_range(1, own.extent[1]):
             own[r, p - 1] = own[r, p] - v * dots[p]
-        own[r, last] = beta if i == j else x
+        own[r, last] = beta if r == 0 and t == j else x
 
 
 # The loop over the columns is no static range on purpose: its body is compiled once, and on an H100 eight columns of
@@ -164,13 +207,13 @@ def factor_columns(
         for p in amp.static_range(columns):
             dots[p] = kind(0)
         for r in amp.static_range(per):
-            x = conjugated(own[r, 0]) if t + r * threads > j else kind(0)
+            x = conjugated(own[r, 0]) if r > 0 or t > j else kind(0)
             for p in amp.static_range(columns):
                 dots[p] += x * own[r, p]
         if t == j:
             for p in amp.static_range(columns):
                 rows[j, p] = own[0, p]
-        combine(t_idx, dots, threads=threads, largest=False)
+        combine(t_idx, dots, j % 2, threads=threads, largest=False)
         tau, factor, beta = reflection_of(rows[j, 0], dots[0])
         if t == 0 and start + j < stop:
             taus[n, start + j] = tau
@@ -213,7 +256,7 @@ def apply_columns(
             dots[j * few + c] = kind(0)
             for r in amp.static_range(per):
                 dots[j * few + c] += conjugated(v[r, j]) * own[r, c]
-    combine(t_idx, dots, threads=threads, largest=False)
+    combine(t_idx, dots, 0, threads=threads, largest=False)
     for j in amp.static_range(columns):
         for c in amp.static_range(few):
             for q in amp.static_range(j):
@@ -230,9 +273,9 @@ def shape_of(view: amp.accelerator_view, rows: int, dtype: np.dtype[Any]) -> tup
     """The threads of a tile, the rows of each, and their columns; None for too many rows."""
     limits = view.accelerator.limits
     most = _THREADS if limits is None else limits.tile_threads
-    threads = min(_THREADS, most, max(32, 1 << (rows - 1).bit_length()))
-    per = 1 << max(-(-rows // threads) - 1, 0).bit_length()
-    columns = max(1, _BYTES // (dtype.itemsize * max(per, 8)))
+    threads, per = threads_of(min(_THREADS, most), rows)
+    # A thread's second row is below all of the columns.
+    columns = min(threads, max(1, _BYTES // (dtype.itemsize * max(per, _LEAST_ROWS))))
     return (threads, per, columns) if per <= _MOST_ROWS else None
 
 
@@ -247,7 +290,7 @@ def factor(view: amp.accelerator_view, made: Any, taus: Any, first: int, last: i
         assert shape is not None
         threads, per, columns = shape
         stop = min(start + columns, last)
-        staged = is_staged(made.dtype, threads, columns)
+        staged = is_staged(view, made.dtype, threads, columns)
         products = amp.array(amp.extent(batch, columns, columns), made.dtype, accelerator_view=view)
         amp.parallel_for_each(
             view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, taus, products, start, stop,
