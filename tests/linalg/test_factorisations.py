@@ -236,6 +236,25 @@ def test_qr_in_tiles(accelerator_view, small_tiles):
     of_special_matrices(accelerator_view, np.zeros((3, 2)), np.ones((3, 2)), np.eye(3)[:, :2])
 
 
+@pytest.mark.sample("llvmpipe")
+def test_memory_of_factorisations(accelerator_view):
+    """A call holds a few matrices, however many panels it has, and copies no operand of a product: so calls with large
+    matrices are remembered."""
+    n = 256
+    a = device(np.eye(n, dtype=np.float32), accelerator_view)
+    for function, launches, matrices in (
+        (linalg.cholesky, 12, 3), (linalg.lu_factor, 50, 2.1), (linalg.geqrf, 60, 5),
+        (lambda a: linalg.solve_triangular(a, a), 12, 3),
+    ):  # fmt: skip
+        with forced("tiles"), amp.capture() as graph:
+            kept = function(a)
+        homes = {id(use.container._lease.home): use.container._lease.home for s in graph._steps for use in s.uses}
+        assert "pack" not in {step.compiled.name for step in graph._steps}
+        assert len(graph._steps) <= launches
+        assert sum(home.stop - home.start for home in homes.values()) <= matrices * 4 * n * n
+        del kept
+
+
 def test_nan_stays_in_qr(accelerator_view):
     """A NaN below zeros, too, is in the result."""
     for column in ([0, np.nan, 0], [1, 2, np.nan], [np.nan, 1, 2]):

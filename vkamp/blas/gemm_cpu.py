@@ -129,9 +129,8 @@ def product(
 def multiply(view: amp.accelerator_view, a: Packed, b: Packed, c: Any, adds: bool, factors: Factors, ks: range) -> None:
     """Computes the product over the quads ``ks`` of A's rows in one launch, and stores it in ``c``."""
     if lanes_of(view) is not None and lazy.quads_of(a.values) is not None and lazy.quads_of(b.values) is not None:
-        product(
-            view, a.values, b.values, c, (a.quads, a.step, b.quads, b.step, b.quads), tuple(factors), (ks.start, ks.stop), adds
-        )
+        steps = (a.quads, a.step, b.quads, b.step, b.quads)
+        product(view, a.values, b.values, c, steps, tuple(factors), (ks.start, ks.stop), adds)
         return
     batch, rows = int(c.extent[0]), int(c.extent[1])
     numbers = (rows, b.quads, ks.start, ks.stop, a.quads, a.step, b.step, *factors)

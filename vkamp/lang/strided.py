@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import DTypeLike
+
 from vkamp.errors import AmpError
-from vkamp.lang.dtypes import DTypeLike, element_dtype
+from vkamp.lang.dtypes import element_dtype
 from vkamp.lang.region import Layout
 from vkamp.lang.views import array_view
 

@@ -1,4 +1,4 @@
-"""Cholesky's factorisation on GPUs: tiles factor a block and the rows below it, with one row in each thread's registers.
+"""Cholesky's factorisation on GPUs: tiles factor a block and the rows below it, with a row in each thread's registers.
 
 The rest of the matrix is updated by products. That takes two or three launches for a block, because its latency, and
 not the operations, is what a block costs. Columns move on with each step, so that loops need no copies of their bodies
