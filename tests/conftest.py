@@ -30,6 +30,12 @@ ALL = "VKAMP_TEST_ALL"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--vkamp-devices-only", action="store_true", help="leave out the tests that reach no driver")
+    parser.addoption(
+        "--vkamp-validated-rooms",
+        default="",
+        metavar="ROOMS",
+        help="leave out the tests of tests/ROOM,... that reach lavapipe, which tools.validate runs",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,11 +83,23 @@ def _uses_a_driver(item: pytest.Item) -> bool:
     return not {"accelerator", "info", "driver"}.isdisjoint(names)
 
 
+def _is_validated(item: pytest.Item, rooms: set[str]) -> bool:
+    """Whether ``tools.validate`` runs a test: one that reaches lavapipe, in one of these rooms."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    names = (str(parameters.get(each)).partition("@")[0] for each in ("accelerator", "info", "driver"))
+    room = item.path.relative_to(item.config.rootpath / "tests").parts[0]
+    return room in rooms and _uses_a_driver(item) and "llvmpipe" in names
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         _mark(item)
     _spread(config, items)
+    rooms = set(filter(None, config.getoption("--vkamp-validated-rooms").split(",")))
+    if rooms:
+        config.hook.pytest_deselected(items=[item for item in items if _is_validated(item, rooms)])
+        items[:] = [item for item in items if not _is_validated(item, rooms)]
     if config.getoption("vkamp_accelerators") is not None:
         _only_named(config, items)
     if config.getoption("--vkamp-devices-only"):
