@@ -40,10 +40,19 @@ def is_functor(value: Any) -> bool:
 
 def members_of(value: Any) -> Iterator[tuple[str, Any]]:
     """The names and values of an object's own members."""
-    slots = [n for base in type(value).__mro__ for n in _slots(base)]
-    for name in dict.fromkeys((*slots, *getattr(value, "__dict__", ()))):
-        if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+    names = _slots_of(type(value))
+    if hasattr(value, "__dict__"):
+        names = tuple(dict.fromkeys((*names, *value.__dict__)))
+    for name in names:
+        if hasattr(value, name):
             yield name, getattr(value, name)
+
+
+@lru_cache(maxsize=1024)
+def _slots_of(cls: type) -> tuple[str, ...]:
+    """The names of the slots of a class and its bases."""
+    names = dict.fromkeys(name for base in cls.__mro__ for name in _slots(base))
+    return tuple([name for name in names if name not in ("__dict__", "__weakref__")])
 
 
 def _slots(cls: type) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 from math import prod
 from typing import Any
@@ -206,6 +207,13 @@ def aligned(fields: Iterable[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
 # -- values ----------------------------------------------------------------------------------------
 
 
+@cache
+def _range_of(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the largest number of a type of integers."""
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
 def _fits(values: NDArray[Any], dtype: np.dtype[Any]) -> None:
     """OverflowError unless every integer of ``values`` is in the range of ``dtype``."""
     if not values.size or values.dtype.kind not in "iu" or np.can_cast(values.dtype, dtype):
@@ -318,6 +326,10 @@ def _weak_converts(source: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
 def convert_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """One element's value for the scalar type ``dtype``; TypeError if it does not convert,
     OverflowError."""
+    if type(value) is int and dtype.kind in "iu":
+        least, largest = _range_of(dtype)
+        if least <= value <= largest:
+            return dtype.type(value)
     values = np.asarray(value)
     if values.ndim:
         raise TypeError(f"an element takes one value, got an array of shape {values.shape}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import vkamp as amp
@@ -10,6 +11,12 @@ import vkamp as amp
 def halves(number: int) -> tuple[int, int]:
     """The low and the high word of a number, modulo 2^64."""
     return number & 0xFFFFFFFF, number >> 32 & 0xFFFFFFFF
+
+
+@lru_cache(maxsize=64)
+def kept_pair(number: int) -> Any:
+    """A number as a pair of words that all callers share; for numbers that rarely change."""
+    return amp.uint2(*halves(number))
 
 
 @amp.func

@@ -73,7 +73,7 @@ class _PhiloxWords(Words):
 
     def __init__(self, n: int, position: int, key: tuple[int, ...]) -> None:
         super().__init__(n, position)
-        self.high = amp.uint2(*_wide.halves(position >> 2 + 64))
+        self.high = _wide.kept_pair(position >> 2 + 64)
         self.keys0, self.keys2, self.keys4, self.keys6, self.keys8 = _keys_of_rounds(key)
 
     @amp.func

@@ -100,7 +100,7 @@ class _ThreefryWords(Words):
 
     def __init__(self, n: int, position: int, key: tuple[int, ...]) -> None:
         super().__init__(n, position)
-        self.high = amp.uint2(*_wide.halves(position >> 2 + 64))
+        self.high = _wide.kept_pair(position >> 2 + 64)
         self.key = amp.uint4(*key)
 
     @amp.func
