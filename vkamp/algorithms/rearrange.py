@@ -64,7 +64,7 @@ def stack(*inputs: Any, axis: int = 0, out: Any = None, accelerator_view: amp.ac
     view = place(accelerator_view, *sources, out)
     result = output(out, (*shape[:axis], len(sources), *shape[axis:]), element(dtype), view, *sources)
     for at, each in enumerate(sources):
-        where = (*[slice(None)] * axis, at, *[slice(None)] * (len(shape) - axis))
+        where: tuple[int | slice, ...] = (*[slice(None)] * axis, at, *[slice(None)] * (len(shape) - axis))
         moved(lambda x: x, each, amp.array_view(result)[where], view)
     return result
 
