@@ -38,7 +38,8 @@ _UNTOUCHED = frozenset(
 
 
 def entry_point(target: _T) -> _T:
-    """Decorates what users call, a function or a class: an error that vkamp raises leaves without vkamp's frames.
+    """Decorates a function or class that users call: vkamp's frames are removed from the tracebacks of errors that
+    vkamp raises.
 
     Of a class these are its public methods and properties and its operators.  A failure that vkamp did not raise
     deliberately keeps its frames: it is a bug, and they show where.

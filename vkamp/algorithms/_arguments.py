@@ -84,8 +84,8 @@ def output(
 ) -> Any:
     """``out`` as a container of that extent, or a new array.
 
-    It must not overlap the sources. With ``in_place`` it may be one of them. With ``is_computed_in`` kernels combine
-    elements of it, and it must have the type of the result. Raises TypeError or AmpError if ``out`` does not fit.
+    It must not overlap the sources. With ``in_place`` it may be one of them. With ``is_computed_in``, kernels combine
+    its elements, so it must have the type of the result. Raises TypeError or AmpError if ``out`` does not fit.
     """
     extent = amp.extent(extent)
     if out is None:

@@ -1,7 +1,7 @@
 """Reductions and scans of runs of equal keys on CPU drivers. Each invocation handles one piece of the elements.
 
-A first launch counts the runs that begin in each piece, and combines the values from the last of these runs' beginnings
-on. One invocation carries both results from piece to piece. A second launch stores the results.
+A first launch counts the runs that begin in each piece, and combines the values of the last of these runs. One
+invocation carries both results from piece to piece. A second launch stores the results.
 """
 
 # Kernels have untyped parameters.

@@ -317,7 +317,7 @@ def value_of(source: Any, i: Any) -> Any:
 
 
 def dtype_of(source: Lazy) -> np.dtype[Any]:
-    """The type of a source's elements; of what a kernel computes, that of its result."""
+    """The type of a source's elements; for a computed source, the type of its results."""
     if isinstance(source, Elements):
         stored: np.dtype[Any] = source.values.dtype
         return stored

@@ -27,8 +27,8 @@ _STAGE = 32 * 1024
 
 
 def _shape_of(view: amp.accelerator_view, itemsize: int, most: int) -> tuple[int, int]:
-    """The threads of a tile, a power of two up to ``most``, and the elements of each thread, for elements of a size
-    in bytes.
+    """Returns the number of threads of a tile, a power of two up to ``most``, and of the elements of each thread, for
+    elements of a size in bytes.
     """
     if view.accelerator.is_emulated:
         # CPU drivers compile kernels with few loads faster.

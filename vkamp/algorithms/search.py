@@ -234,7 +234,9 @@ def searchsorted(
 
 
 def _like_elements(number: Any, side: str, dtype: np.dtype[Any], less: Any) -> tuple[Any, str]:
-    """A number of the elements' type, and a side, which have the same position as any number of Python or numpy."""
+    """Converts a number of Python or numpy to the elements' type, and returns it with the side that gives the same
+    position.
+    """
     if less is sorts_before and dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if not number <= limits.max:

@@ -63,7 +63,7 @@ def min(
     keepdims: bool = False,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The smallest element, or those along an ``axis``; NaN if there is one."""
+    """The smallest element, or the smallest ones along an ``axis``; NaN if one element is NaN."""
     return reduce(a, functional.min, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
 
 

@@ -18,8 +18,8 @@ _MAX_LENGTH = 8
 class Reason:
     """One step of a chain: what happens at ``span``, and ``cause``, the step before it.
 
-    ``parameter`` marks the end of a chain inside a device function: the value came in with that part
-    of that argument. ``fix``, at the end of a chain, says how such a value becomes the same for all threads.
+    ``parameter`` marks the end of a chain inside a device function: the value is that part of the argument. ``fix``, at
+    the end of a chain, says how such a value becomes the same for all threads.
     """
 
     span: Span

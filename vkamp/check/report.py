@@ -192,7 +192,7 @@ def _race(
 
 
 def _touched(site: RaceSite, at: int, where: Where, static: ReportLayout | None) -> tuple[str, tuple[int, ...]]:
-    """Text and index of the element that an access touched."""
+    """The text and the index of the element that was accessed."""
     if static is not None:
         return _element(site.variable, site.type, at - site.first, where.unit)
     shadow, placed = where.shadows[site.variable], where.containers[site.variable]

@@ -1,4 +1,4 @@
-"""Check mode: a launch that looks at itself, run once and waited for.
+"""Check mode: runs an instrumented launch once, and waits for it.
 
 C++ AMP's model: docs/conformance.md, section 12.
 """

@@ -1,8 +1,8 @@
 """``stream``: a launch over data that are larger than the device's memory, by blocks of rows.
 
 While the device runs one block, threads upload the next ones, and others download the results of the previous ones.
-Two threads for each direction, each with a block of its own, since the copies of one block end after those of the next
-one have begun: otherwise either the host's threads or the bus would wait at the end of each block.
+There are two threads for each direction, each with its own block, so that the copies of a block begin before those of
+the previous one end. Otherwise the host's threads or the bus would wait at the end of each block.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def default_for(containers: Iterable[Container]) -> accelerator_view:
 
 
 def target_for(domain: Domain, view: accelerator_view) -> Target:
-    """What the printer must know of a view's device, with each thread as an invocation."""
+    """The printer's target for a view's device, with each thread as an invocation."""
     info = queue_of(view).info
     limits, quirks = info.limits, quirks_of(info)
     target = Target(

@@ -52,7 +52,9 @@ def _signs(units: list[Unit]) -> list[tuple[object, ...]]:
 
 
 def _changed(base: list[Unit], other: list[Unit], pairs: _Pairs) -> _Pairs:
-    """Pairs between equal units: similar units of the same kind, and between those equally many of the same kinds."""
+    """Pairs the units between equal ones: first similar units of the same kind, and between these, units of the
+    same kinds if their numbers agree.
+    """
     found = []
     for rows, cols in _gaps(pairs, len(base), len(other)):
         left = [i for i in rows if base[i].kind != "close"]

@@ -52,7 +52,9 @@ def complex_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def input_of(a: Any, *, real: bool = False) -> tuple[lazy.Lazy, np.dtype[Any]]:
-    """An input as a lazy one with complex elements, and their type. ``real``: complex elements raise TypeError."""
+    """Converts an input to a lazy input of complex elements; returns it and their type. ``real``: complex elements
+    raise TypeError.
+    """
     if isinstance(a, np.ndarray) and a.dtype in (np.int64, np.uint64):
         # Few devices have 64-bit integers.
         a = a.astype(np.float32)

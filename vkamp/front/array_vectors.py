@@ -17,7 +17,7 @@ from vkamp.ir.types import VECTOR_LETTERS, Type, Vector
 
 
 def without_array_vectors(kernel: ir.Kernel) -> ir.Kernel:
-    """The kernel in which each vector of an array of scalars is accessed by its components."""
+    """Replaces accesses to vectors in an array of scalars by accesses to their components."""
     return ir.map_functions(kernel, lambda f: _Splitter(kernel, f).function())
 
 

@@ -60,7 +60,7 @@ class NeedsElementsError(Exception):
 
 @dataclass(frozen=True)
 class VectorEffects:
-    """What a function does with vectors and index objects that are one object with its caller's in Python."""
+    """A function's effects on vectors and index objects that it shares with its caller in Python."""
 
     #: For each number of the result, the parameters whose object it may be; empty for a copy of an element or part.
     returned: Mapping[int, tuple[int, ...]] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Reductions and scans over a subgroup by an operator that devices have a function for.
 
-``amp.subgroup.reduce(x, op)`` of integers is ``amp.subgroup.add(x)`` where ``op`` adds, whatever its name is.  The
+``amp.subgroup.reduce(x, op)`` of integers is lowered to ``amp.subgroup.add(x)`` if ``op`` adds, whatever its name.  The
 results are the same: integers wrap, so that the order of the operations does not matter.
 """
 

@@ -1,4 +1,4 @@
-"""Which assignments of a name its uses may see, as far as the syntax tree shows it."""
+"""Finds the assignments that each use of a name may see, from the syntax tree."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ from vkamp.lang.subgroups import SubgroupFunction
 def call_subgroup(ctx: Context, function: SubgroupFunction, node: ast.Call) -> Value:
     """A call of one of them; the threads' meeting is a statement.
 
-    Values of several numbers are exchanged number by number: vectors, and structs where nothing is computed.
+    Vectors are exchanged number by number, and so are structs in functions that compute nothing.
     """
     row, span = function.row, ctx.span(node)
     if ctx.module.tile is None:

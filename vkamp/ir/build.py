@@ -38,7 +38,7 @@ class Builder:
         return ir.Load(self.span, place.type, place)
 
     def binary(self, op: Any, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-        """An operation on two operands of one type."""
+        """Creates an operation on two operands of one type."""
         return ir.Binary(self.span, left.type, op, left, right)
 
     def compare(self, op: Any, left: ir.Expr, right: ir.Expr) -> ir.Expr:

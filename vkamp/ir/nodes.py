@@ -513,11 +513,11 @@ class Kernel:
     parameter; ``functions`` holds callees before callers; ``constants`` are the compile-time constants that it was
     specialised for, for people to read; ``thread_variables`` are those that all functions of a thread share;
     ``lanes`` the invocations per dimension that run a tile whose threads are loops, ``None``: one for each thread.
-    ``views``: where each invocation has a piece of several neighbouring elements of an untiled domain, the types that
-    it accesses containers as for that, beside their own: no element is accessed both ways in a launch.
-    ``subgroup_size``: the lanes of a subgroup, if the kernel is compiled for one size; ``full_subgroups``: it requires
-    subgroups of this size in which each lane has a thread.
-    ``apart``: the pairs of tile_static arrays, by name, that are never in use at the same time and may share memory.
+    ``views``: if each invocation processes a piece of adjacent elements of an untiled domain, the additional types as
+    which it accesses containers. A launch accesses no element in both ways. ``subgroup_size``: the lanes of a subgroup,
+    if the kernel is compiled for one size; ``full_subgroups``: it requires subgroups of this size in which each lane
+    has a thread. ``apart``: the pairs of tile_static arrays, by name, that are never in use at the same time and may
+    share memory.
     """
 
     name: str

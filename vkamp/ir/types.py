@@ -268,7 +268,9 @@ _VECTOR_OF_DTYPE: dict[np.dtype[np.generic], Vector] = {v.dtype: v for v in VECT
 
 
 def is_object(kind: Type) -> bool:
-    """Whether values of a type are objects in Python that two names can share: short vectors, not complex numbers."""
+    """Whether two Python names can share a value of the type as one mutable object: true for short vectors, false
+    for complex numbers.
+    """
     return isinstance(kind, Vector) and not isinstance(kind, Complex)
 
 

@@ -334,7 +334,7 @@ class _FunctionVerifier:
                 self.same(statement, target.type, kind)
 
     def callee(self, call: ir.Call | lowered.PureCall) -> ir.Function:
-        """The function that is called, with such arguments."""
+        """Checks that the called function exists and has these parameters."""
         callee = self.known.get(call.function)
         if callee is None:
             _fail(call.span, f"{call.function} is no function defined before this one")

@@ -1,8 +1,8 @@
 """Containers in the memory of a device, to and from other libraries that use the same memory: DLPack, and CUDA's array
 interface.
 
-An exported capsule is numpy's, made for an array at the device's address, which nobody reads; only the device in it is
-replaced. Like every capsule of numpy it frees itself in C at any time.
+An exported capsule is the one that numpy creates for an array at the device's address, which the host never reads. Only
+the capsule's device is replaced. Like every capsule of numpy it frees itself in C at any time.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def from_dlpack(
     The memory of CUDA's devices is not copied if it belongs to a container of vkamp, which was exported: then the view
     is of that container. Memory that CUDA has allocated cannot be imported: the view is of a copy on
     ``accelerator_view`` (by default that of the default accelerator), made by the device, and ``explain()`` says so.
-    ``copy=False`` makes that a BufferError, and ``copy=True`` copies always; host memory is never copied here.
+    With ``copy=False`` this is a BufferError, and ``copy=True`` always copies; host memory is never copied here.
 
     A container of vkamp gives a view of its elements, which an ``array`` has on its device.
 

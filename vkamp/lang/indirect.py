@@ -22,7 +22,7 @@ class indirect:
     ``indirect(count).tile(size)`` has tiles of ``size`` threads: the number of threads is rounded up to whole tiles, as
     by ``pad()``, and the kernel tests its index.
 
-    ``at_most``: the most threads, before that; by default the elements that a ``counted`` has room for, else 2^31 - 1.
+    ``at_most``: the maximum number of threads; by default the capacity of a ``counted``, else 2^31 - 1.
     A larger number counts as ``at_most``.  With 0, or a negative number, no thread runs.
 
     TypeError for any other ``count``, and for elements of another type; ValueError if ``at_most`` is below 1.

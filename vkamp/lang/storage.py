@@ -160,7 +160,7 @@ class Bindable(Protocol):
 
         They are uploaded even for a launch that only writes, because it may write only a part; ``discard_data`` avoids
         that. A launch that may change bytes beside the elements, or that is checked, works ``apart``: not in numpy's
-        memory itself. This is the same for all containers of a launch. ``why`` goes into the record of moves.
+        memory itself. This is the same for all containers of a launch. ``why`` is stored in the record of moves.
 
         OutOfMemoryError.
         """

@@ -78,7 +78,7 @@ class TargetTraits:
 
     ``if amp.target.cpu:`` chooses one branch at compile time.  The other branch is not compiled: it may use types and
     functions that the device lacks.  A kernel is compiled once for each combination of the traits that it reads.
-    AmpError in plain Python.  AMP has no such thing.
+    AmpError in plain Python.  AMP has no equivalent.
     """
 
     has = TargetFeature()

@@ -28,7 +28,7 @@ _WHOLE = "The sum hides the end from this driver, which would unroll this long l
 
 
 def quick_loops(kernel: ir.Kernel) -> ir.Kernel:
-    """The kernel with long loops that stay loops, and with groups of the outermost ones where there are many."""
+    """Prevents the unrolling of long loops, and groups the outermost loops if there are many."""
     sizes: dict[str, int] = {}
     for each in kernel.functions:
         sizes[each.name] = _size(each.body, sizes)

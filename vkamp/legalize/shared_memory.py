@@ -47,7 +47,7 @@ def with_shared_memory(kernel: ir.Kernel) -> ir.Kernel:
 
 
 def _groups(kernel: ir.Kernel) -> Iterator[list[ir.Variable]]:
-    """The arrays that can share one memory, where that saves any."""
+    """The arrays that can share memory, if sharing reduces the total."""
     atomic = {
         root.variable.name
         for s in kernel.statements()

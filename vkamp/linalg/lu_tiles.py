@@ -82,7 +82,8 @@ def find_pivot(
 
 @amp.func
 def _by_subgroups(t_idx: Any, size: Any, place: Any, *, threads: amp.constant) -> Any:
-    """The place of the largest size in the tile, of equal ones the first; each subgroup looks at the results of all.
+    """The position of the largest size in the tile, and of equal ones the first. Each subgroup combines the results of
+    all subgroups.
 
     The barrier before the next pivot lets threads use the memory again.
     """

@@ -99,7 +99,7 @@ def memory_of(kernel: ir.Kernel, aligned: frozenset[str]) -> Memory:
 
 
 def _multiples(kernel: ir.Kernel, memory: Memory) -> frozenset[str]:
-    """The variables that are multiples of four wherever they are used: all that they are ever given are."""
+    """The variables whose values are always multiples of four, since all values assigned to them are."""
     given: dict[str, list[ir.Expr]] = {}
     unknown: set[str] = set()
     for statement in ir.walk_statements(kernel.body.body):

@@ -119,7 +119,7 @@ def _follows(block: ir.Block, where: _Where) -> bool:
 
 
 def _reached(block: ir.Block, where: _Where) -> list[bool]:
-    """Whether a barrier may be reached from before each statement of a block, and from its end."""
+    """For each statement of a block, and for its end: whether a barrier may follow."""
     reached = [where.after]
     for statement in reversed(block):
         reached.append(_follows_statement(statement, where, reached[-1]))

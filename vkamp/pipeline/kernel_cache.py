@@ -150,7 +150,9 @@ def place_of(request: Request, store: KernelStore) -> str | None:
 
 
 def _functions(request: Request) -> list[Any]:
-    """The functions and classes of objects that a launch hands over, and those that they hold: they define names."""
+    """The functions and classes of the objects that a launch passes, and those that they contain: these define
+    names.
+    """
     level: list[Any] = [kind for _, kind in (*request.args, *request.captures, *request.constants)]
     found: list[Any] = []
     while level:
@@ -267,7 +269,7 @@ def _of_target(place: str, captured: Mapping[str, Any]) -> str:
 
 
 def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constants: Mapping[str, Any]) -> str | None:
-    """What a kernel is kept under once it is known what its names mean."""
+    """The key of a stored kernel, once the meaning of its names is known."""
     words = [describe(value) for value in values]
     captured = [(name, describe(value)) for name, value in sorted(constants.items())]
     if None in (*words, *(word for _, word in captured)):

@@ -35,7 +35,7 @@ def matrix_shapes(vk: Any, instance: Any, device: Any) -> tuple[MatrixShape, ...
 
 
 def _shape(row: Any) -> MatrixShape | None:
-    """A row of the list, if kernels can have its product."""
+    """A row of the list, if kernels support its product; else None."""
     names = [_TYPES.get(kind, "") for kind in (row.AType, row.BType, row.CType, row.ResultType)]
     if "" in names or names[2] != names[3] or row.scope != _SUBGROUP or row.saturatingAccumulation:
         return None

@@ -1,5 +1,5 @@
-"""How much device memory can be allocated. Drivers report more than there is, and Kompute crashes if an allocation
-fails, so allocations that cannot succeed are not attempted.
+"""How much device memory can be allocated. Drivers report more memory than they can allocate, and Kompute crashes if an
+allocation fails. vkamp therefore does not attempt allocations that cannot succeed.
 """
 
 from __future__ import annotations

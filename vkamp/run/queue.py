@@ -219,5 +219,5 @@ class BaseQueue(Queue, Generic[S, W]):
             slots.append(buffer.slot)
         sizes = dispatch.sizes
         if sizes is not None and not (self.takes_sizes and isinstance(sizes, DeviceBuffer) and sizes.queue is self):
-            raise AmpError("the size of the grid is in a buffer that this queue cannot take it from")
+            raise AmpError("the size of the grid is in a buffer from which this queue cannot read it")
         return program, tuple(slots)

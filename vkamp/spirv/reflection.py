@@ -1,4 +1,4 @@
-"""What a SPIR-V module declares to the outside: bindings, push constants, local size, tile_static memory."""
+"""Reads the interface of a SPIR-V module: bindings, push constants, local size, tile_static memory."""
 
 from __future__ import annotations
 

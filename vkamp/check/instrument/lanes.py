@@ -16,7 +16,7 @@ def always_there(name: str) -> bool:
 
 
 def source_lane(name: str, operand: ir.Expr, make: Maker) -> ir.Expr:
-    """The lane whose value a thread gets, of the second argument of a shuffle; uint32."""
+    """The lane whose value a thread receives, as a uint32, from the second argument of a shuffle."""
     if name in ("shuffle", "broadcast"):
         return operand
     lane = make.as_uint(ir.SubgroupIndex(make.span, INT32, "lane"))

@@ -333,7 +333,7 @@ class TilePartition:
 
     @property
     def most_tiles(self) -> int:
-        """The number of tiles in a dimension up to which two tiles never access the same element: 0 if they may.
+        """The number of tiles in a dimension up to which no two tiles access the same element; 0 if there is none.
 
         With more of them, the index of the last tiles wraps to that of the first ones.
         """

@@ -176,7 +176,7 @@ class Run:
 
     @contextmanager
     def narrowed(self, way: Branch) -> Iterator[None]:
-        """A part of an expression that only some threads evaluate."""
+        """Evaluates a part of an expression for some threads only."""
         assert way is not None
         state = self.state
         before = state.may, state.must, state.guards

@@ -116,7 +116,7 @@ class ImportedArrays:
         self._most = int(_SHARE * _host_memory())
 
     def slot_of(self, data: _Bytes) -> MemorySlot | None:
-        """The import of the memory of ``data``, which is about to be transferred; None if it is not imported."""
+        """Imports the memory of ``data`` before a transfer, and returns the import; None if it is not imported."""
         self.collect()
         if data.size < _MIN or not data.flags.c_contiguous:
             return None
