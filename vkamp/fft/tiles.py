@@ -40,7 +40,7 @@ _FAR = 64 << 20
 #: columns wait for addresses.
 _VERY_FAR = 512 << 20
 #: Rows that are longer have tiles whose threads exchange parts, since these hold more numbers.
-_LONGEST_WHOLE_ROW = 2048
+_LONGEST_WHOLE_ROW = 4095
 #: Rows of a tile if their length is a prime from this one on: one for each thread, which has few registers to spare.
 _LARGE_PRIME, _ROWS_OF_PRIMES = 23, 32
 #: The smallest number of adjacent numbers of a line that threads access together.
