@@ -115,10 +115,12 @@ def attribute(owner: str, name: str, known: Iterable[str], habits: Mapping[str, 
 def attribute_of_module(ctx: Context, target: Any, text: str, name: str) -> str:
     """For a name that a module, a class or a namespace lacks."""
     known = getattr(target, "__all__", None) or [n for n in dir(target) if not n.startswith("_")]
-    if getattr(target, "__name__", "") == "vkamp":
-        group = next((g for g in ("fast_math", "precise_math") if name in vars(getattr(device, g))), None)
+    is_vkamp = getattr(target, "__name__", "") == "vkamp"
+    if is_vkamp or isinstance(target, device.MathNamespace):
+        group = next((g for g in ("fast_math", "precise_math", "direct3d") if name in vars(getattr(device, g))), None)
         if group is not None:
-            return f"write `{text}.{group}.{name}`"
+            return f"write `{text if is_vkamp else language_alias(ctx)}.{group}.{name}`"
+    if is_vkamp:
         found = habits.elsewhere(name) if near(name, known, 0.88) is None else None
         if found is not None:
             return found.format(index=ctx.module.index_name, amp=text, text="a")
