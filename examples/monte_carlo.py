@@ -54,8 +54,10 @@ def last_prices_with_numpy(count: int, days: int, drift: float, spread: float) -
     for path in range(count):
         words = np.asarray(rng.Philox4x32(key=SEED, counter=path << 64).random_raw(days))
         radius = np.sqrt(-2 * np.log((words[::2] | 1) / 2**32))
-        angle = 2 * np.pi * words[1::2] / 2**32
-        found.append(days * drift + spread * np.sum(radius * (np.cos(angle) + np.sin(angle))))
+        # The lower 30 bits are an angle between -1/8 and 1/8 of a turn, and the highest bit is the sign of its cosine.
+        angle = 2 * np.pi * (words[1::2] << 2).view(np.int32) / 2**34
+        cosine = np.where(words[1::2] >> 31, -np.cos(angle), np.cos(angle))
+        found.append(days * drift + spread * np.sum(radius * (cosine + np.sin(angle))))
     return START * np.exp(np.array(found))
 
 

@@ -226,7 +226,7 @@ def test_all_dimensions_are_kept(accelerator_view):
 def test_arguments_that_do_not_fit(accelerator_view):
     raw = np.arange(12, dtype=np.int32).reshape(3, 4)
     a = amp.array(raw, accelerator_view=accelerator_view)
-    for axis in ((0, 1), 1.0, "x", True):
+    for axis in (1.0, "x", True):
         with pytest.raises(TypeError, match="axis is an integer, not"):
             alg.sum(a, axis=axis)
     for call in (alg.reduce, alg.scan):

@@ -71,6 +71,19 @@ philox_stream philox(int seed, int stream) {
     return philox_stream_1;
 }
 
+uvec4 philox_round(uvec4 c, uvec2 key) {
+    // low0, high0 = amp.mul_extended(amp.uint32(0xD2511F53), c.x)
+    uint argument = c.x;
+    uint low0 = (3528531795u * argument);
+    uint high0 = high_product(3528531795u, argument);
+    // low1, high1 = amp.mul_extended(amp.uint32(0xCD9E8D57), c.z)
+    uint argument_2 = c.z;
+    uint low1 = (3449720151u * argument_2);
+    uint high1 = high_product(3449720151u, argument_2);
+    // return amp.uint4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0)
+    return uvec4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0);
+}
+
 uvec4 philox4x32(uvec4 counter, uvec2 key) {
     // c = amp.uint4(counter)
     uvec4 c = counter;
@@ -78,17 +91,8 @@ uvec4 philox4x32(uvec4 counter, uvec2 key) {
     uvec2 k = key;
     // for _ in amp.static_range(_ROUNDS):
     [[unroll]] for (int _ = 0; _ < 10; ++_) {
-        // low0, high0 = amp.mul_extended(amp.uint32(0xD2511F53), c.x)
-        uint argument = c.x;
-        uint low0 = (3528531795u * argument);
-        uint high0 = high_product(3528531795u, argument);
-        // low1, high1 = amp.mul_extended(amp.uint32(0xCD9E8D57), c.z)
-        uint argument_2 = c.z;
-        uint low1 = (3449720151u * argument_2);
-        uint high1 = high_product(3449720151u, argument_2);
-        // c = amp.uint4(high1 ^ c.y ^ k.x, low1, high0 ^ c.w ^ k.y, low0)
-        c = uvec4(high1 ^ c.y ^ k.x, low1, high0 ^ c.w ^ k.y, low0);
-        // k = amp.uint2(k.x + amp.uint32(0x9E3779B9), k.y + amp.uint32(0xBB67AE85))
+        c = philox_round(c, k);
+        // k = amp.uint2(k.x + amp.uint32(_STEPS[0]), k.y + amp.uint32(_STEPS[1]))
         k = uvec2(k.x + 2654435769u, k.y + 3144134277u);
     }
     return c;
@@ -129,114 +133,76 @@ void next_uint(philox_stream self, out uint result_0, out philox_stream result_1
     result_1 = self;
 }
 
-float open_float32(uint word) {
-    // return amp.float32(word | 1) * amp.float32(2.0**-32)
-    return float(word | 1u) * 2.3283064e-10;
-}
-
-float small_float(int n) {
-    // return amp.asfloat(amp.uint32(_BITS_OF_MAGIC) + amp.asuint(n)) - amp.float32(_MAGIC)
-    return uintBitsToFloat(1262485504u + uint(n)) - 12582912.0;
-}
-
-float log_(float x) {
-    // bits = amp.asuint(x) - amp.uint32(_ROOT)
-    uint bits = floatBitsToUint(x) - 1060439283u;
-    // exponent = small_float(amp.asint(bits) >> amp.int32(23))
-    float exponent = small_float(int(bits) >> 23);
+float minus_log(uint word) {
+    // bits = amp.asuint(amp.float32(word | amp.uint32(1))) - amp.uint32(_ROOT_OF_WORD)
+    uint bits = floatBitsToUint(float(word | 1u)) - 1328874739u;
     // f = amp.asfloat((bits & amp.uint32(0x7FFFFF)) + amp.uint32(_ROOT)) - amp.float32(1.0)
     float f = uintBitsToFloat((bits & 8388607u) + 1060439283u) - 1.0;
-    // z = f * f
-    float z = f * f;
     // y = amp.float32(_LOG[0])
-    float y = 0.070376836;
+    float y = -0.087348446;
     // y = y * f + amp.float32(_LOG[k])
-    y = y * f - 0.1151461;
-    y = y * f + 0.116769984;
-    y = y * f - 0.12420141;
-    y = y * f + 0.14249323;
-    y = y * f - 0.16668057;
-    y = y * f + 0.20000714;
-    y = y * f - 0.24999994;
-    y = y * f + 0.3333333;
-    y = y * f * z;
-    // y = y + exponent * amp.float32(-2.12194440e-4)
-    y = y + exponent * -0.00021219444;
-    // y = y - amp.float32(0.5) * z
-    y = y - 0.5 * z;
-    // return f + y + exponent * amp.float32(0.693359375)
-    return f + y + exponent * 0.6933594;
+    y = y * f + 0.14307527;
+    y = y * f - 0.14917976;
+    y = y * f + 0.16570507;
+    y = y * f - 0.19962072;
+    y = y * f + 0.25001755;
+    y = y * f - 0.3333395;
+    y = y * f + 0.4999999;
+    y = y * f - 1.0;
+    // return y * f - amp.float32(amp.asint(bits & amp.uint32(0xFF800000))) * amp.float32(_LOG_2)
+    return y * f - float(int(bits & 4286578688u)) * 8.262958e-8;
 }
 
-float sqrt_(float x) {
-    // bits = amp.asuint(x)
-    uint bits = floatBitsToUint(x);
-    // odd = (bits >> amp.uint32(23) & amp.uint32(1)) ^ amp.uint32(1)
-    uint odd = ((bits >> 23u) & 1u) ^ 1u;
-    // significand = bits & amp.uint32(0x7FFFFF)
-    uint significand = bits & 8388607u;
-    // n = (significand | amp.uint32(0x800000)) << (amp.uint32(23) + odd)
-    uint n = (significand | 8388608u) << (23u + odd);
-    // scaled = amp.asfloat(significand + amp.uint32(0x3F800000) + (odd << amp.uint32(23)))
-    float scaled = uintBitsToFloat(significand + 1065353216u + (odd << 23u));
-    // inverse = amp.float32(amp.fast_math.rsqrt(scaled))
-    float inverse_ = inversesqrt(scaled);
-    // root = amp.asuint(scaled * inverse) - amp.uint32(0x3F000000)
-    uint root = floatBitsToUint(scaled * inverse_) - 1056964608u;
-    // rest = amp.asint(n - root * root)
-    int rest = int(n - root * root);
-    // units = small_float(rest >> amp.int32(7)) * amp.float32(2.0**-17) * inverse
-    float units = small_float(rest >> 7) * 7.6293945e-6 * inverse_;
-    // root = root + (amp.asuint(units + amp.float32(_MAGIC)) - amp.uint32(_BITS_OF_MAGIC))
-    root = root + floatBitsToUint(units + 12582912.0) - 1262485504u;
-    // rest = amp.asint(n - root * root)
-    rest = int(n - root * root);
-    // if rest > amp.asint(root):
-    if (rest > int(root)) {
-        // root += amp.uint32(1)
-        root += 1u;
-    } else if (rest <= 0 - int(root)) {  // elif rest <= -amp.asint(root):
-        // root -= amp.uint32(1)
-        root -= 1u;
-    }
-    // half = amp.asuint(amp.asint((bits >> amp.uint32(23)) - amp.uint32(127) - odd) >> amp.int32(1)) <<...
-    uint half_ = uint(int((bits >> 23u) - 127u - odd) >> 1) << 23u;
-    // return x if x == 0.0 else amp.asfloat(root + amp.uint32(0x3F000000) + half)
-    return x == 0.0 ? x : uintBitsToFloat(root + 1056964608u + half_);
+float scaled_root(float x) {
+    // inverse = amp.asfloat(amp.uint32(_ESTIMATE) - (amp.asuint(x) >> amp.uint32(1)))
+    float inverse_ = uintBitsToFloat(1596973120u - (floatBitsToUint(x) >> 1u));
+    // inverse = inverse * (amp.float32(_STEP) - x * inverse * inverse)
+    inverse_ = inverse_ * (2.795885 - x * inverse_ * inverse_);
+    // root = x * inverse
+    float root = x * inverse_;
+    // square = root * inverse
+    float square = root * inverse_;
+    // return root * (amp.float32(_QUINTIC) - (amp.float32(_CUBIC) - square) * square)
+    return root * (52.262703 - (10.776796 - square) * square);
 }
 
-void turn(uint word, out float result_0, out float result_1) {
-    // quadrant = (word + amp.uint32(0x20000000)) >> amp.uint32(30)
-    uint quadrant = (word + 536870912u) >> 30u;
-    // rest = amp.asint(word - (quadrant << amp.uint32(30)))
-    int rest = int(word - (quadrant << 30u));
-    // x = amp.float32(rest) * amp.float32(3.14159265358979 * 2.0**-31)
-    float x = float(rest) * 1.4629181e-9;
+void scaled_turn(uint word, out float result_0, out float result_1) {
+    // x = amp.float32(amp.asint(word << amp.uint32(2))) * amp.float32(3.14159265358979 * 2.0**-33)
+    float x = float(int(word << 2u)) * 3.6572953e-10;
     // z = x * x
     float z = x * x;
-    // sine = ((amp.float32(-1.9515295891e-4) * z + amp.float32(8.3321608736e-3)) * z - amp.float32(1.66...
-    float sine = ((-0.00019515296 * z + 0.008332161) * z - 0.16666655) * z;
-    sine = sine * x + x;
-    // cosine = (amp.float32(2.443315711809948e-5) * z - amp.float32(1.388731625493765e-3)) * z
-    float cosine = (2.4433157e-5 * z - 0.0013887316) * z;
-    // cosine = (cosine + amp.float32(4.166664568298827e-2)) * z * z - amp.float32(0.5) * z + amp.float3...
-    cosine = (cosine + 0.041666646) * z * z - 0.5 * z + 1.0;
-    // a = sine if quadrant & 1 == 1 else cosine
-    float a = (quadrant & 1u) == 1u ? sine : cosine;
-    // b = cosine if quadrant & 1 == 1 else sine
-    float b = (quadrant & 1u) == 1u ? cosine : sine;
-    // return (
-    result_0 = uintBitsToFloat(floatBitsToUint(a) ^ ((word + 1610612736u) & 2147483648u));
-    result_1 = uintBitsToFloat(floatBitsToUint(b) ^ ((word + 536870912u) & 2147483648u));
+    // cosine, sine = amp.float32(_COSINE[0]), amp.float32(_SINE[0])
+    float cosine = -3.8352846e-5;
+    float sine = -5.5067303e-6;
+    // cosine = cosine * z + amp.float32(_COSINE[k])
+    cosine = cosine * z + 0.001175423;
+    // sine = sine * z + amp.float32(_SINE[k])
+    sine = sine * z + 0.00023511297;
+    // cosine = cosine * z + amp.float32(_COSINE[k])
+    cosine = cosine * z - 0.0141087305;
+    // sine = sine * z + amp.float32(_SINE[k])
+    sine = sine * z - 0.0047029178;
+    // cosine = cosine * z + amp.float32(_COSINE[k])
+    cosine = cosine * z + 0.028217526;
+    // sine = sine * z + amp.float32(_SINE[k])
+    sine = sine * z + 0.028217526;
+    // cosine = amp.asfloat(amp.asuint(cosine) ^ (word & amp.uint32(0x80000000)))
+    cosine = uintBitsToFloat(floatBitsToUint(cosine) ^ (word & 2147483648u));
+    sine = sine * x;
+    // exchanged = (word & amp.uint32(0x40000000)) != 0
+    bool exchanged = (word & 1073741824u) != 0u;
+    // return sine if exchanged else cosine, cosine if exchanged else sine
+    result_0 = exchanged ? sine : cosine;
+    result_1 = exchanged ? cosine : sine;
 }
 
 void normal_pair(uint first, uint second, out float result_0, out float result_1) {
-    // radius = sqrt(amp.float32(-2.0) * log(open_float32(first)))
-    float radius = sqrt_(-2.0 * log_(open_float32(first)));
+    // radius = scaled_root(minus_log(first))
+    float radius = scaled_root(minus_log(first));
     float cosine;
     float sine;
-    // cosine, sine = turn(second)
-    turn(second, cosine, sine);
+    // cosine, sine = scaled_turn(second)
+    scaled_turn(second, cosine, sine);
     // return radius * cosine, radius * sine
     result_0 = radius * cosine;
     result_1 = radius * sine;
