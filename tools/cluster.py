@@ -330,8 +330,13 @@ def main() -> int:
         if each.device_path.startswith("vulkan:") and not each.is_emulated
     ]
     chosen = [name for name in PROGRAMS if any(part in name for part in given.programs)]
-    # Strips stay where they are: moving them costs more than waiting for their worker.
-    with dask.config.set({"distributed.scheduler.work-stealing": False}), contextlib.ExitStack() as stack:
+    settings = {
+        # Strips stay where they are: moving them costs more than waiting for their worker.
+        "distributed.scheduler.work-stealing": False,
+        # Dask would delete the copies of the product's right factor on all workers but one, and send them again.
+        "distributed.scheduler.active-memory-manager.start": False,
+    }
+    with dask.config.set(settings), contextlib.ExitStack() as stack:
         clients = [started(names[:1], stack), started(names, stack)]
         print(f"{'program':20} {'1 device':>10} {f'{len(names)} devices':>10} {'speed-up':>9} {'between workers':>16}")
         is_right = [compared(name, clients, sizes) for name in chosen]

@@ -15,7 +15,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import wait
+from distributed import Client, wait
 
 import vkamp as amp
 import vkamp.dask as vd
@@ -101,6 +101,72 @@ def test_a_full_device_spills_to_host_memory(client: Any) -> None:
     y = vd.map_blocks(cases.affine, x, 2, dtype="f4", shift=1)
     assert np.array_equal(y.compute(), 2 * values + 1)
     assert np.array_equal(big.compute(), values)
+
+
+def test_a_task_waits_for_the_block_before_its_own(client: Any) -> None:
+    """Otherwise a worker would seem idle, whose device has many blocks to run."""
+    (address, *_) = client.scheduler_info(n_workers=-1)["workers"]
+    found = client.submit(_order_of_waits, workers=[address], allow_other_workers=False, pure=False).result()
+    assert found == ["mark 0", "mark 1", "wait 0", "mark 2", "wait 1", "mark 3", "wait 2"]
+
+
+def _order_of_waits() -> list[str]:
+    """What a worker does with the markers of four blocks."""
+    from vkamp.dask import blocks, turns
+
+    class Marker:
+        def __init__(self, real: Any) -> None:
+            self.real, self.number = real, len([each for each in order if each.startswith("mark")])
+            order.append(f"mark {self.number}")
+
+        def wait(self) -> None:
+            self.real.wait()
+            order.append(f"wait {self.number}")
+
+    order: list[str] = []
+    real = amp.accelerator_view.create_marker
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(amp.accelerator_view, "create_marker", lambda view: Marker(real(view)))
+        patch.setattr(turns, "_last", None)
+        for _ in range(4):
+            blocks.chunk_of(amp.array(amp.extent(7), amp.float32))
+    return order
+
+
+def test_replicas_stay_without_the_memory_manager() -> None:
+    """As docs/dask.md says: a product with a factor that every worker has does not send it again."""
+    values = np.random.default_rng(3).integers(-4, 5, (256, 256)).astype(np.float32)
+    with (
+        dask.config.set({"distributed.scheduler.active-memory-manager.start": False}),
+        vd.LocalCluster(WORKERS, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=120)
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        right = vd.to_device(da.from_array(values, chunks=256)).persist()
+        wait(right)
+        client.replicate([*right.dask.values()])
+        parts = [
+            da.from_delayed(client.submit(_on_device, values[k * 8 :][:8], workers=[workers[k // 2]]), (8, 256), "f4")
+            for k in range(4)
+        ]
+        left = da.concatenate(parts).persist()
+        wait(left)
+        time.sleep(2.5)  # longer than the memory manager waits
+        before = sum(client.run(_bytes_sent).values())
+        product = vd.matmul(left, right).persist()
+        wait(product)
+        # Dask may send some of the left factor's rows, 32 KiB in all.
+        assert sum(client.run(_bytes_sent).values()) - before < values.nbytes
+        assert np.array_equal(product.compute(), values[:32] @ values)
+
+
+def _on_device(values: Any) -> Any:
+    return vd.Block(amp.array(values))
+
+
+def _bytes_sent(dask_worker: Any) -> int:
+    return int(dask_worker.transfer_outgoing_bytes_total)
 
 
 def test_kernels_of_main_and_of_cells(client: Any, tmp_path: Path) -> None:

@@ -15,15 +15,19 @@ from numpy.typing import NDArray
 import vkamp as amp
 from vkamp import algorithms as alg
 from vkamp import linalg
-from vkamp.dask import containers
+from vkamp.dask import containers, turns
 
 
 def chunk_of(container: amp.array) -> Any:
     """An array on this worker's device as a chunk.
 
-    It is a block, or a numpy array if the device has no arithmetic of the elements' type.
+    It is a block, or a numpy array if the device has no arithmetic of the elements' type. In a worker, this waits until
+    the device has run what was launched for the chunk before.
     """
-    return np.asarray(container) if lacks(container.dtype) else Block(container)
+    if lacks(container.dtype):
+        return np.asarray(container)
+    turns.await_earlier()
+    return Block(container)
 
 
 class Block:
