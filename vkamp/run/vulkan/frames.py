@@ -13,6 +13,8 @@ from vkamp.run.vulkan.api import LOST, Api
 #: The maximum duration of a wait inside Vulkan (ns), so that Ctrl-C is noticed.
 _SLICE = 50_000_000
 _TIMEOUT = 2
+#: The maximum number of frames that are made ready during a wait.
+_MAX_READY = 64
 
 
 class Commands:
@@ -31,7 +33,9 @@ class Commands:
 class CommandFrame:
     """A command buffer, the fence that says when it is done, and places for timestamps."""
 
-    __slots__ = ("commands", "fence", "fences", "is_over", "own", "queries", "results", "submit", "waiters")
+    __slots__ = (
+        "commands", "fence", "fences", "is_over", "is_submitted", "own", "queries", "results", "submit", "waiters",
+    )  # fmt: skip
 
     def __init__(self, commands: Any, fences: Any, submit: Any) -> None:
         self.commands = commands
@@ -44,6 +48,8 @@ class CommandFrame:
         self.submit = submit
         #: What vkQueueSubmit returned; empty before.
         self.results: list[int] = []
+        #: Whether vkQueueSubmit succeeded.
+        self.is_submitted = False
         #: Whether its fence was seen to be signalled.
         self.is_over = False
         #: Threads that wait for the fence without the device's lock. The fence must not be reset before they have
@@ -122,18 +128,21 @@ class Frames:
                 return frame
         return self._make()
 
-    def _reset(self, frame: CommandFrame) -> None:
+    def _reset(self, *frames: CommandFrame) -> None:
         api = self._api
-        api.check("vkResetFences", api.ResetFences(api.device, 1, frame.fences))
-        frame.results = []
-        frame.is_over = False
+        fences = frames[0].fences if len(frames) == 1 else api.ffi.new("VkFence[]", [each.fence for each in frames])
+        api.check("vkResetFences", api.ResetFences(api.device, len(frames), fences))
+        for frame in frames:
+            frame.results = []
+            frame.is_over = frame.is_submitted = False
 
-    def prepare(self) -> None:
-        """Resets the next frame while the host waits anyway."""
-        if not self._spare:
+    def prepare(self, count: int) -> None:
+        """Makes frames ready for the next submissions, at least ``count`` of them, while the host waits anyway."""
+        used = [each for each in self._spare if each.results and not each.waiters]
+        if used:
+            self._reset(*used)
+        while len(self._spare) < min(count, _MAX_READY):
             self._spare.append(self._make())
-        elif self._spare[0].results and not self._spare[0].waiters:
-            self._reset(self._spare[0])
 
     def give_back(self, frame: CommandFrame) -> None:
         """Returns a frame that is done, or was never submitted."""
@@ -166,6 +175,7 @@ class Frames:
         if result < 0 and result != LOST:
             frame.results = []  # nothing was submitted; the caller may try again
         self._api.check("vkQueueSubmit", result)
+        frame.is_submitted = True
 
     def is_done(self, frame: CommandFrame) -> bool:
         """Whether a frame was submitted and has ended."""

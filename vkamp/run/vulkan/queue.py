@@ -85,6 +85,8 @@ class VulkanQueue(QueueWithLatePrograms):
         self._state = QueueState([], [], Hazards())
         self._recorder = CommandRecorder(device.api)
         self._repeats = Repeats()
+        #: How many pieces may follow before running work is counted; negative where its memory must be, too.
+        self._room = -1
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
         with device.lock:
             self.frames = device.take_frames()
@@ -220,7 +222,8 @@ class VulkanQueue(QueueWithLatePrograms):
                 elif not self._driver.is_awake:
                     self._driver.call()
             else:
-                self._submit()
+                if self._state.pending:
+                    self._submit()
                 # It counts as one piece, since most likely other work uses its memory, too.
                 self._resubmit(recording.recorded, recording, 1, {})
             oldest = self._excess()
@@ -468,15 +471,17 @@ class VulkanQueue(QueueWithLatePrograms):
 
     def _excess(self) -> Submission | None:
         """The last submission that must end before more is submitted, since running work keeps its memory."""
-        if len(self._state.running) < 2:
+        running = self._state.running
+        if len(running) < 2 or self._room >= 0:
             return None
         most = self._most_held()
         held, slots = 0, {}
-        for each in reversed(self._state.running):
+        for each in reversed(running):
             held += each.pieces
             slots.update(each.slots)
-            if each is not self._state.running[-1] and (held > _MAX_RUNNING or sum(slots.values()) > most):
+            if each is not running[-1] and (held > _MAX_RUNNING or sum(slots.values()) > most):
                 return each
+        self._room = _MAX_RUNNING - held
         return None
 
     # -- running
@@ -537,6 +542,7 @@ class VulkanQueue(QueueWithLatePrograms):
                 device.busy[id(self)] = self
                 # From here on the work counts as recorded: it is submitted now or by a later call.
                 self._state = QueueState(later, [*self._state.running, submission], hazards)
+                self._room = -1
                 self._statistics.submissions += 1
                 self._statistics.barriers += barriers
                 self._statistics.dispatches += sum([isinstance(each, DispatchWork) for each in now])
@@ -576,6 +582,7 @@ class VulkanQueue(QueueWithLatePrograms):
             submission.parts = [each for each in held.work if not each.is_short]
         if running and not behind and hazards.access is not NOTHING:
             after = hazards.and_then(after.access, after.computes, after.copies)
+        self._room = -1 if slots else self._room - pieces
         self.device.busy[id(self)] = self
         self._state = QueueState(pending if later is None else later, [*running, submission], after)
         try:
@@ -589,12 +596,16 @@ class VulkanQueue(QueueWithLatePrograms):
     def _submit_recorded(self) -> None:
         """Submits recorded work. Usually there is none, unless Ctrl-C interrupted its submission."""
         try:
-            sharing = self.device.sharing
-            for each in self._state.running:
-                if sharing is None:
-                    self.frames.submit(each.frame)
-                else:
+            sharing, running = self.device.sharing, self._state.running
+            if sharing is not None:
+                for each in running:
                     sharing.submit(self, each)
+                return
+            first = len(running)
+            while first and not running[first - 1].frame.is_submitted:
+                first -= 1
+            for each in running[first:]:
+                self.frames.submit(each.frame)
         except VulkanError as error:
             raise self.device.failed(error) from error
 
@@ -624,7 +635,7 @@ class VulkanQueue(QueueWithLatePrograms):
         try:
             if self._poll:
                 with device.lock:
-                    self.frames.prepare()
+                    self.frames.prepare(len(self._state.running))
             self.frames.wait(frame, self._poll, device.check)
         except VulkanError as error:
             raise device.failed(error) from error

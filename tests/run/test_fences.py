@@ -1,0 +1,60 @@
+"""When the direct engine resets fences: while the host waits anyway, and not when it submits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vkamp as amp
+from vkamp.run.accelerators import queue_of
+from vkamp.run.vulkan.queue import VulkanQueue
+
+#: More launches than the ones that wait for others: each replay is a submission.
+LAUNCHES = 5
+
+
+@amp.kernel
+def increment(idx, numbers):
+    numbers[idx] += 1
+
+
+def test_replays_after_a_wait_reset_no_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = amp.accelerator("llvmpipe@vulkan").create_view()
+    queue = queue_of(view)
+    assert isinstance(queue, VulkanQueue)
+    monkeypatch.setattr(queue, "_poll", 1e-4)  # as on a GPU
+    arrays = [amp.array(np.zeros(37, np.int32), accelerator_view=view) for _ in range(LAUNCHES)]
+    with amp.capture(view) as graph:
+        for each in arrays:
+            amp.parallel_for_each(view, each.extent, increment, each)
+    for _ in range(3):
+        for _ in range(7):
+            graph.replay()
+        view.wait()
+    resets: list[int] = []
+    reset = queue.frames._reset
+    monkeypatch.setattr(queue.frames, "_reset", lambda *frames: (resets.append(len(frames)), reset(*frames)))
+    for _ in range(7):
+        graph.replay()
+    assert not resets
+    view.wait()
+    assert resets == [7]
+    for each in arrays:
+        assert (np.asarray(each) == 28).all()
+
+
+def test_more_replays_than_may_run_at_a_time_without_a_wait() -> None:
+    view = amp.accelerator("llvmpipe@vulkan").create_view()
+    arrays = [amp.array(np.zeros(37, np.int32), accelerator_view=view) for _ in range(LAUNCHES)]
+    with amp.capture(view) as graph:
+        for each in arrays:
+            amp.parallel_for_each(view, each.extent, increment, each)
+    queue = queue_of(view)
+    assert isinstance(queue, VulkanQueue)
+    most = 0
+    for _ in range(700):
+        graph.replay()
+        most = max(most, len(queue._state.running))
+    assert 1 < most <= 257
+    for each in arrays:
+        assert (np.asarray(each) == 700).all()
