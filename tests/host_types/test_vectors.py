@@ -73,7 +73,7 @@ def test_names_of_amp():
         assert (traits.value_type, traits.size) == (kind.value_type, kind.size)
     assert amp.short_vector_traits(amp.int32).size == 1
     with pytest.raises(
-        TypeError, match=r"^there is no short vector of 5 float32: 2 to 4 float32, float64, int32, uint32$"
+        TypeError, match=r"^there is no short vector of 5 float32: 2 to 4 float32, float64, float16, int32, uint32$"
     ):
         amp.short_vector(amp.float32, 5)
     with pytest.raises(TypeError, match="is not a scalar or short vector type$"):

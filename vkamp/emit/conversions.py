@@ -106,7 +106,7 @@ def _texts() -> dict[str, str]:
 
 
 def _vector_name(vector: Vector) -> str:
-    prefix = {"int32": "i", "uint32": "u", "float32": "", "float64": "d"}[vector.element.name]
+    prefix = {"int32": "i", "uint32": "u", "float32": "", "float64": "d", "float16": "f16"}[vector.element.name]
     return f"{prefix}vec{vector.count}"
 
 

@@ -249,7 +249,8 @@ class ExpressionPrinter:
         return text
 
     def _construct(self, expr: ir.Construct) -> Text:
-        return Text(f"{GLSL_TYPES[str(expr.type)]}({', '.join(self._text(p).glsl for p in expr.parts)})")
+        assert isinstance(expr.type, Vector)
+        return Text(f"{self._vector_type(expr.type)}({', '.join(self._text(p).glsl for p in expr.parts)})")
 
     def _pure_call(self, expr: PureCall) -> Text:
         args = ", ".join(self._text(a).glsl if isinstance(a, ir.Expr) else self.place(a) for a in expr.args)
@@ -287,7 +288,8 @@ class ExpressionPrinter:
         whole, letters = (place.base, f".{place.letters}") if isinstance(place, ir.ComponentsOf) else (place, "")
         assert isinstance(whole.type, Vector)
         letters = "" if letters == f".{whole.type.letters}" else letters
-        return f"{self._shared.helpers.convert('to', whole.type)}({self.place(whole)}){letters}"
+        kind = self._shared.forms.vector(whole.type)
+        return f"{self._shared.helpers.convert('to', kind)}({self.place(whole)}){letters}"
 
     def _small(self, place: ir.Place) -> str:
         """The value of a small type in memory."""
@@ -303,7 +305,7 @@ class ExpressionPrinter:
 
     def packed(self, text: str, kind: Vector) -> str:
         """The text of a vector as the array of its components."""
-        return f"{self._shared.helpers.convert('from', kind)}({text})"
+        return f"{self._shared.helpers.convert('from', self._shared.forms.vector(kind))}({text})"
 
     def _thread_index(self, expr: ir.ThreadIndex) -> Text:
         return Text(self._threads[expr.kind, expr.dim])
@@ -371,7 +373,8 @@ class ExpressionPrinter:
         if expr.type == expr.operand.type:
             return self._text(expr.operand)
         if isinstance(expr.type, Vector):
-            return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
+            assert isinstance(expr.operand.type, Vector)
+            return self._vector_cast(expr.operand, expr.operand.type, expr.type)
         assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type.kind == "bool":
             zero = ir.Const(expr.span, expr.operand.type, 0)
@@ -381,6 +384,28 @@ class ExpressionPrinter:
         if expr.type.bits < 32:
             return self._narrowed(expr, expr.type, expr.operand)
         return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
+
+    def _vector_cast(self, operand: ir.Expr, source: Vector, target: Vector) -> Text:
+        """A vector converted to another; one of narrow floats by way of float32."""
+        if target.element.is_narrow_float:
+            # What `precise` says of the result does not reach into the rounding.
+            text, helpers, count = self.operand(operand).glsl, self._shared.helpers, target.count
+            if source.element == FLOAT64:
+                text = f"{helpers.use_of_vector('odd_float', count)}({text})"
+            elif source.element.is_integer:
+                text = f"vec{count}({text})"
+            rounded = f"{helpers.use_of_vector(NARROW_FLOATS[target.element].rounded, count)}({text})"
+            wanted = self._vector_type(target)
+            return Text(rounded if wanted == f"vec{count}" else f"{wanted}({rounded})")
+        value = self._text(operand)
+        if source.element.is_narrow_float:
+            given, source = self._vector_type(source), Vector(FLOAT32, source.count)
+            if given != GLSL_TYPES[source.name]:
+                value = Text(f"{GLSL_TYPES[source.name]}({value.glsl})")
+        return self._conversion(value, source, target)
+
+    def _vector_type(self, kind: Vector) -> str:
+        return GLSL_TYPES[self._shared.forms.vector(kind).name]
 
     def _conversion(self, value: Text, source: Type, target: Scalar | Vector) -> Text:
         """A value converted to a type that is no small one, by a function where the driver gets it wrong."""

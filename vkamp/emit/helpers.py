@@ -14,7 +14,7 @@ from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import VECTORS, Scalar, Vector
 
-_VECTOR_PREFIX = {"int32": "i", "uint32": "u", "float32": "", "float64": "d"}
+_VECTOR_PREFIX = {"int32": "i", "uint32": "u", "float32": "", "float64": "d", "float16": "f16"}
 
 #: By the name of a scalar or vector type.
 GLSL_TYPES = {
@@ -330,6 +330,11 @@ class Helpers:
         elif key in NARROW_FLOAT_TEXTS:
             self._used |= {called for called in NARROW_FLOAT_TEXTS if f"{called}(" in NARROW_FLOAT_TEXTS[key]}
         return name
+
+    def use_of_vector(self, name: str, count: int) -> str:
+        """Notes the use of a conversion of floats for the components of a vector and returns its name."""
+        self._used.add(f"{name} {count}")
+        return self.use(name)
 
     def convert(self, direction: str, kind: Vector) -> str:
         """The function between a vector and the array of its components that memory holds; ``to`` is to a vector."""

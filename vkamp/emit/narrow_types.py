@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vkamp.ir.narrow_types import DeviceTypes
-from vkamp.ir.types import BFLOAT16, FLOAT16, SMALL, Scalar
+from vkamp.ir.types import BFLOAT16, FLOAT16, FLOAT32, SMALL, VECTOR_LETTERS, Scalar, Vector
 
 #: Conversions of floats of 16 bits in integers: devices round and flush each in their own way.
 NARROW_FLOAT_TEXTS = {
@@ -97,6 +97,26 @@ float to_bfloat(float x) {
 """,
 }
 
+_OF_VECTORS = """\
+// {name}() of each component.
+vec{count} {name}({given}vec{count} v) {{
+    return vec{count}({parts});
+}}
+"""
+
+
+def _vector_texts() -> dict[str, str]:
+    """The conversions to float16 of the components of vectors; they call those of numbers."""
+    texts = {}
+    for name, given in (("odd_float", "d"), ("to_half", "")):
+        for count in (2, 3, 4):
+            parts = ", ".join(f"{name}(v.{letter})" for letter in VECTOR_LETTERS[:count])
+            texts[f"{name} {count}"] = _OF_VECTORS.format(name=name, given=given, count=count, parts=parts)
+    return texts
+
+
+NARROW_FLOAT_TEXTS |= _vector_texts()
+
 _LOAD = """\
 // Loads an element of {owner} from its 32-bit word.
 {value} load_(int index) {{
@@ -144,6 +164,10 @@ class Forms(DeviceTypes):
         if kind.is_narrow_float:
             return NARROW_FLOATS[kind].glsl if self.computes(kind) else "float"
         return "int" if kind.name in SMALL else None
+
+    def vector(self, kind: Vector) -> Vector:
+        """The vector of floats that has a vector's values, where the device lacks its type; otherwise the same."""
+        return kind if self.computes(kind.element) else Vector(FLOAT32, kind.count)
 
     def kept(self, kind: Scalar) -> str | None:
         """The GLSL type of elements of the kernel's arrays and of members of structs."""

@@ -65,12 +65,12 @@ def type_text(
     """A type as GLSL writes it around a name: ``("float", "[2][3]")``; ``packed``: vectors as arrays of scalars;
     ``kept``: in an array or struct, where small types may have a form of their own."""
     if isinstance(kind, Vector) and packed:
-        return GLSL_TYPES[kind.element.name], f"[{kind.count}]"
+        return GLSL_TYPES[forms.vector(kind).element.name], f"[{kind.count}]"
     if isinstance(kind, Scalar):
         small = forms.kept(kind) if kept else forms.value(kind)
         return small or GLSL_TYPES[kind.name], ""
     if isinstance(kind, Vector):
-        return GLSL_TYPES[kind.name], ""
+        return GLSL_TYPES[forms.vector(kind).name], ""
     if isinstance(kind, Struct):
         return struct_names[kind], ""
     if isinstance(kind, Fragments) and MATRICES in forms.types:

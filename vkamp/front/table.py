@@ -56,7 +56,7 @@ def _by_components(ctx: Context, row: BuiltinRow, vector: ir.Expr, part: ast.exp
     assert isinstance(given, Vector)
     element = SCALARS[row.result_name({row.params[0]: given.element.name})]
     kind = Vector(element, given.count)
-    if kind not in VECTORS.values():
+    if given.element.name not in row.types(row.params[0]) or kind not in VECTORS.values():
         accepts, advice = "vectors of components of 32 bits", f"{ctx.text(node.func)}({ctx.text(part)}.x)"
         ctx.fail("VKA315", node, name=row.name, accepts=accepts, given=given, advice=advice)
     components: tuple[ir.Expr, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vkamp.ir.types import Array, Scalar, Struct, Type, scalars_in
+from vkamp.ir.types import Array, Scalar, Struct, Type, Vector, scalars_in
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,10 @@ class DeviceTypes:
         return isinstance(kind, Scalar) and kind.bits < 32 and f"storage{kind.bits}" not in self.types
 
     def splits(self, kind: Type) -> bool:
-        """Whether a struct has another layout in buffers than in variables: the device lacks types of its members."""
+        """Whether a struct or short vector has another layout in buffers than in variables: the device lacks types of
+        its parts."""
+        if isinstance(kind, Vector):
+            return not self.computes(kind.element) or self.packs(kind.element)
         return isinstance(kind, Struct) and not all(self.computes(scalar) for scalar in scalars_in(kind))
 
     def size(self, kind: Type) -> int:
@@ -38,4 +41,4 @@ class DeviceTypes:
             return sum(self.size(member.type) for member in kind.fields) if self.splits(kind) else kind.size
         if isinstance(kind, Scalar):
             return kind.size if self.computes(kind) else 4
-        return 4 * kind.element.size if kind.count == 3 else kind.size
+        return self.size(kind.element) * (4 if kind.count == 3 else kind.count)

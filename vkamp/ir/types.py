@@ -117,7 +117,7 @@ class Vector:
     @property
     def name(self) -> str:
         """AMP's name without the underscore: ``float3``."""
-        kind = "double" if self.element == FLOAT64 else self.element.kind
+        kind = {FLOAT64: "double", FLOAT16: "half"}.get(self.element, self.element.kind)
         return f"{kind}{self.count}"
 
     @property
@@ -165,7 +165,7 @@ COMPLEX = {c.name: c for c in (Complex(FLOAT32), Complex(FLOAT64))}
 
 #: The short vectors that kernels can compute with, by name; complex numbers are vectors of their parts.
 VECTORS: dict[str, Vector] = {
-    v.name: v for v in (Vector(s, n) for s in (INT32, UINT32, FLOAT32, FLOAT64) for n in (2, 3, 4))
+    v.name: v for v in (Vector(s, n) for s in (INT32, UINT32, FLOAT32, FLOAT64, FLOAT16) for n in (2, 3, 4))
 } | COMPLEX
 
 #: Numbers and short vectors by their names.

@@ -132,7 +132,7 @@ def element_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 def _check(dtype: np.dtype[Any], path: str) -> None:
     """Raise unless ``dtype`` can be an element, or its member ``path``."""
     what = f"member {path!r}: {dtype_name(dtype)}" if path else dtype_name(dtype)
-    if _known(dtype) is not None:
+    if _known(dtype) is not None or vector_type(dtype) is not None:
         return
     if dtype.subdtype is not None:
         if not path:

@@ -41,7 +41,7 @@ _unnamed = 0
 
 
 class ShortVector:
-    """2 to 4 numbers of one scalar type (AMP: ``float_3`` and similar ones); the classes are ``float2`` to ``double4``.
+    """2 to 4 numbers of one scalar type (AMP: ``float_3`` and similar ones); the classes are ``float2`` to ``half4``.
 
     - ``float3()`` is zero, ``float3(a)`` repeats a number, ``float3(x, y, z)`` names each component, and ``float3(v)``
       converts a vector of the same length as C does.
@@ -367,6 +367,24 @@ class double4(ShortVector, value_type=np.float64, size=4):
     __slots__ = ()
 
 
+class half2(ShortVector, value_type=np.float16, size=2):
+    """Two float16."""
+
+    __slots__ = ()
+
+
+class half3(ShortVector, value_type=np.float16, size=3):
+    """Three float16."""
+
+    __slots__ = ()
+
+
+class half4(ShortVector, value_type=np.float16, size=4):
+    """Four float16."""
+
+    __slots__ = ()
+
+
 # AMP's spellings.
 float_2, float_3, float_4 = float2, float3, float4
 int_2, int_3, int_4 = int2, int3, int4
@@ -375,7 +393,13 @@ double_2, double_3, double_4 = double2, double3, double4
 
 _CLASSES: dict[tuple[np.dtype[Any], int], type[ShortVector]] = {
     (np.dtype(c.value_type), c.size): c
-    for c in (float2, float3, float4, int2, int3, int4, uint2, uint3, uint4, double2, double3, double4)
+    for c in (
+        *(float2, float3, float4),
+        *(int2, int3, int4),
+        *(uint2, uint3, uint4),
+        *(double2, double3, double4),
+        *(half2, half3, half4),
+    )
 }
 
 
@@ -395,7 +419,8 @@ def short_vector(value_type: Any, size: int) -> type[ShortVector]:
     found = _CLASSES.get((np.dtype(value_type), size))
     if found is None:
         raise TypeError(
-            f"there is no short vector of {size} {np.dtype(value_type).name}: 2 to 4 float32, float64, int32, uint32"
+            f"there is no short vector of {size} {np.dtype(value_type).name}: "
+            "2 to 4 float32, float64, float16, int32, uint32"
         )
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.narrow_types import DeviceTypes
-from vkamp.ir.types import FLOAT32, Scalar
+from vkamp.ir.types import FLOAT32, Scalar, Type, Vector
 
 
 def widened(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
@@ -13,14 +13,25 @@ def widened(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
     def side(expr: ir.Expr) -> ir.Expr:
         if isinstance(expr, ir.Const):
             return ir.Const(expr.span, FLOAT32, expr.value)
-        return ir.Cast(expr.span, FLOAT32, expr)
+        if isinstance(expr, ir.Construct):
+            return ir.Construct(expr.span, _wide(expr.type), tuple(map(side, expr.parts)))
+        return ir.Cast(expr.span, _wide(expr.type), expr)
 
     def change(node: ir.Node) -> ir.Node:
-        if not isinstance(node, ir.Binary) or not isinstance(node.type, Scalar) or not node.type.is_narrow_float:
+        if not isinstance(node, ir.Binary):
+            return node
+        kind = node.type.element if isinstance(node.type, Vector) else node.type
+        if not isinstance(kind, Scalar) or not kind.is_narrow_float:
             return node
         # Devices divide by a reciprocal, which overflows for denormal float16 and is off by one for others.
-        if types.computes(node.type) and node.op != "div":
+        if types.computes(kind) and node.op != "div":
             return node
-        return ir.Cast(node.span, node.type, ir.Binary(node.span, FLOAT32, node.op, side(node.left), side(node.right)))
+        wide = ir.Binary(node.span, _wide(node.type), node.op, side(node.left), side(node.right))
+        return ir.Cast(node.span, node.type, wide)
 
     return ir.map_kernel(kernel, change)
+
+
+def _wide(kind: Type) -> Type:
+    """float32, or the vector of as many."""
+    return Vector(FLOAT32, kind.count) if isinstance(kind, Vector) else FLOAT32

@@ -1,7 +1,7 @@
-"""Structs with members of types that the device lacks.
+"""Structs and short vectors with parts of types that the device lacks.
 
-In variables such a struct has members of types that the device computes with, in buffers it has numpy's layout.  So it
-is never loaded or stored there as a whole, but scalar by scalar.
+In variables they have parts of types that the device computes with, in buffers they have numpy's layout.  So they are
+never loaded or stored there as a whole, but scalar by scalar.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vkamp.ir.addresses import member_element, scalar_place
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.requirements import types_in_use
 from vkamp.ir.rewrite import Names
-from vkamp.ir.types import VECTOR_LETTERS, Scalar, Type, Vector, scalar_fields
+from vkamp.ir.types import VECTOR_LETTERS, Scalar, Struct, Type, Vector, scalar_fields
 
 
 def split_structs(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
@@ -53,10 +53,11 @@ class _Splitting:
         """The statements that replace a statement."""
         statement = ir.map_blocks(statement, self.block)
         if isinstance(statement, ir.Assign):
-            if self.types.splits(statement.place.type):
+            if isinstance(statement.place.type, Vector):
+                if self.is_member(statement.place):
+                    return self.stored_vector(statement)
+            elif self.types.splits(statement.place.type):
                 return self.copied(statement)
-            if isinstance(statement.place.type, Vector) and self.is_member(statement.place):
-                return self.stored_vector(statement)
         if isinstance(statement, (ir.Call, ir.Return)):
             return self.with_values(statement)
         return [self.lowered(statement)]
@@ -77,11 +78,12 @@ class _Splitting:
         return dataclasses.replace(node, place=member_element(node.place, kind)) if isinstance(kind, Scalar) else node
 
     def is_member(self, place: ir.Place) -> bool:
-        """Whether a place is in a struct whose layout in its buffer is not that of variables."""
+        """Whether a place is such a vector in a buffer, or is in such a struct or vector there."""
         step = place
         while isinstance(step, (ir.ComponentsOf, ir.FieldOf, ir.ArrayElement)):
             step = step.base
-        return step is not place and self.types.splits(step.type) and _in_buffer(place)
+        is_part = step is not place or isinstance(step.type, Vector)
+        return is_part and self.types.splits(step.type) and _in_buffer(place)
 
     def copied(self, statement: ir.Assign) -> list[ir.Stmt]:
         """A struct, scalar by scalar; through a variable, since the two may overlap."""
@@ -136,7 +138,8 @@ class _Splitting:
         out: list[ir.Stmt] = []
 
         def loaded(value: ir.Expr | ir.Place) -> ir.Node:
-            if not isinstance(value, ir.Load) or not self.types.splits(value.type) or not _in_buffer(value.place):
+            is_whole = isinstance(value.type, Struct) and self.types.splits(value.type)
+            if not isinstance(value, ir.Load) or not is_whole or not _in_buffer(value.place):
                 return value
             local = self.variable("loaded", value, value.type)
             source, first = self.fixed(value.place)
