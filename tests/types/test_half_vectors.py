@@ -25,7 +25,7 @@ def scaled(v, by):
     return v * by
 
 
-@amp.kernel
+@amp.kernel(precise=True)  # A GPU contracts v * w - v otherwise.
 def operate(i, a, b, out):
     v, w = a[i], b[i]
     out[i, 0] = v + w
