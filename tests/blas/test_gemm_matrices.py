@@ -19,6 +19,7 @@ CASES = [
     ("float16", False, (128, 128, 32), "float32"),
     ("float16", True, (130, 100, 70), "float16"),
     ("int8", False, (128, 129, 200), "int32"),
+    ("int8", False, (130, 260, 300), "int32"),
 ]
 
 
@@ -42,6 +43,18 @@ def test_a_transposed_left_operand(accelerator_view):
     both = amp.array_view(a[None])
     gemm_matrices.multiply(accelerator_view, Matrix(both, turned=True), Matrix(both), c, wide=2)
     np.testing.assert_array_equal(np.asarray(c)[0], a.T.astype(np.int32) @ a.astype(np.int32))
+
+
+@pytest.mark.parametrize("kind", ["int8", "float16", "uint8"])
+@pytest.mark.parametrize(("width", "first"), [(132, 0), (136, 4), (134, 1)])
+def test_transposed_words(accelerator_view, kind, width, first):
+    """Of whole matrices, and of those whose rows have gaps and begin in a word; with zeros after the end."""
+    a = np.random.default_rng(5).integers(-99, 99, (1, 300, width)).astype(kind)
+    values = amp.array_view(a)[:, :, first : first + 132]
+    found = gemm_matrices._words(accelerator_view, values, 256, 384, turned=True)
+    expected = np.zeros((256, 384), kind)
+    expected[:132, :300] = a[0, :, first : first + 132].T
+    np.testing.assert_array_equal(np.asarray(found).view(np.uint8).reshape(-1), expected.view(np.uint8).reshape(-1))
 
 
 def of(kind: str, *shape: int) -> Matrix:

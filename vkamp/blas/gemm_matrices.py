@@ -26,6 +26,8 @@ _TILE = 128
 _WORD, _WIDE = 16, 8
 #: Products with fewer multiplications use the other kernels.
 _LEAST = 512**3
+#: Products with so many rows transpose B first: the device loads matrices of columns faster than of rows.
+_MANY_ROWS = 2048
 #: The inner dimension of the device's product, and the type of its accumulator, by the type of the operands.
 _PRODUCTS = {"float16": (16, "float32"), "int8": (32, "int32"), "uint8": (32, "uint32")}
 
@@ -116,6 +118,33 @@ def pad(idx, source, out, rows, columns):
 
 
 @amp.kernel
+def turn(t_idx, source, out, rows, length, out_length, *, per: amp.constant):
+    """The transpose of a matrix in words of ``per`` elements; zeros after the end of its rows and columns.
+
+    ``length``, ``out_length``: the words of a row. A tile transposes 32 x 32 squares of ``per`` x ``per`` elements.
+    """
+    bits = 32 // per
+    block = amp.tile_static((per, 32, 33), amp.uint32)
+    words = amp.private(per, amp.uint32)
+    wave, lane = t_idx.local[0], t_idx.local[1]
+    top, side = t_idx.tile[0] * 32, t_idx.tile[1] * 32
+    for q in amp.static_range(4):
+        square = wave + 8 * q
+        for i in amp.static_range(per):
+            row = (top + square) * per + i
+            words[i] = source[row * length + side + lane] if row < rows and side + lane < length else amp.uint32(0)
+        for j in amp.static_range(per):
+            word = amp.uint32(0)
+            for i in amp.static_range(per):
+                word |= (words[i] >> (bits * j) & 2**bits - 1) << (bits * i)
+            block[j, lane, square] = word
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for q in amp.static_range(4 * per):
+        row = wave + 8 * q
+        out[(side * per + row) * out_length + top + lane] = block[row % per, row // per, lane]
+
+
+@amp.kernel
 def cut(idx, source, out):
     """An element of a larger matrix."""
     out[0, idx[0], idx[1]] = source[idx]
@@ -142,23 +171,20 @@ def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, wide: int
     """``c = a @ b``; ``c`` has rank 3. ``wide``: the kernel's argument."""
     kind = a.values.dtype
     inner, accumulator = _PRODUCTS[kind.name]
-    if a.turned:
-        a = Matrix(_transposed(view, a.values))
-    if kind.itemsize == 1 and not b.turned:
-        # On an H200, the product takes 1.8 times as long if the device must collect bytes of a column from rows.
-        b = Matrix(_transposed(view, b.values), turned=True)
+    # On an H200, the product takes 1.8 times as long if the device must collect bytes of a column from rows.
+    turned = b.turned or kind.itemsize == 1 or a.rows >= _MANY_ROWS
     depth = wide * _WORD // kind.itemsize
     rows, columns, length = _up(a.rows, _TILE), _up(b.columns, _TILE), _up(a.columns, depth)
-    left = _words(view, a.values, rows, length)
-    right = _words(view, b.values, *((columns, length) if b.turned else (length, columns)))
+    left = _words(view, a.values, rows, length, turned=a.turned)
+    right = _words(view, b.values, *((columns, length) if turned else (length, columns)), turned=b.turned != turned)
     is_whole = (rows, columns) == (a.rows, b.columns) and in_a_row(c) is not None
     out = c.reshape(rows, columns) if is_whole else None
     made = out if out is not None else amp.array(amp.extent(rows, columns), c.dtype, accelerator_view=view)
-    row_words = [n * kind.itemsize // _WORD for n in (length, length if b.turned else columns)]
+    row_words = [n * kind.itemsize // _WORD for n in (length, length if turned else columns)]
     domain = amp.extent(rows // _TILE, columns).tile(1, _TILE)
     types = {"kind": kind.type, "accumulator": np.dtype(accumulator).type, "inner": inner}
     amp.parallel_for_each(
-        view, domain, products, left, right, made, *row_words, length // depth, **types, turned=b.turned, wide=wide
+        view, domain, products, left, right, made, *row_words, length // depth, **types, turned=turned, wide=wide
     )
     if out is None:
         amp.parallel_for_each(view, amp.extent(a.rows, b.columns), cut, made, c)
@@ -168,18 +194,35 @@ def _up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
-def _transposed(view: amp.accelerator_view, values: Any) -> Any:
-    return permute_dims(values, (0, 2, 1), accelerator_view=view)
+def _words(view: Any, values: Any, rows: int, columns: int, *, turned: bool) -> Any:
+    """A matrix, its transpose if ``turned``, with at least these numbers of rows and columns, in words of 16 bytes.
 
-
-def _words(view: amp.accelerator_view, values: Any, rows: int, columns: int) -> Any:
-    """A matrix with at least these numbers of rows and columns, in words of 16 bytes; a copy with zeros unless it
-    has this form.
+    It is a copy, with zeros after the end, unless the matrix has this form.
     """
-    row = in_a_row(values) if tuple(values.extent) == (1, rows, columns) else None
-    if row is not None:
-        with suppress(amp.AmpError):  # It begins within a word.
-            return row.reinterpret_as(amp.uint4)
+    per = 4 // values.dtype.itemsize
+    if turned:
+        words = _reinterpreted(values, amp.uint32) if values.extent[2] % per == 0 else None
+        if words is not None and rows % (32 * per) == 0 and columns % (32 * per) == 0:
+            out = amp.array(amp.extent(rows * columns // per), np.uint32, accelerator_view=view)
+            domain = amp.extent(columns // per // 4, rows // per).tile(8, 32)
+            amp.parallel_for_each(
+                view, domain, turn, words, out, values.extent[1], values.extent[2] // per, columns // per, per=per
+            )
+            return out.reinterpret_as(amp.uint4)
+        values = permute_dims(values, (0, 2, 1), accelerator_view=view)
+    if tuple(values.extent) == (1, rows, columns):
+        found = _reinterpreted(values, amp.uint4)
+        if found is not None:
+            return found
     out = amp.array(amp.extent(rows, columns), values.dtype, accelerator_view=view)
     amp.parallel_for_each(view, out.extent, pad, values, out, values.extent[1], values.extent[2])
     return out.reshape(-1).reinterpret_as(amp.uint4)
+
+
+def _reinterpreted(values: Any, dtype: Any) -> Any:
+    """A matrix with one index in larger elements; ``None`` if it has gaps, or begins within such an element."""
+    row = in_a_row(values)
+    if row is not None:
+        with suppress(amp.AmpError):
+            return row.reinterpret_as(dtype)
+    return None
