@@ -39,5 +39,5 @@ def test_every_page_is_in_the_contents() -> None:
 def test_everything_public_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     listed = set(re.findall(r":: vkamp\.(\w+)", text)) | set(re.findall(r"`(\w+)`", text))
-    kinds = re.compile(r"(float|int|uint|double)_?[234]")
+    kinds = re.compile(r"(float|int|uint|double|half)_?[234]")
     assert [name for name in amp.__all__ if name not in listed and not kinds.fullmatch(name)] == []

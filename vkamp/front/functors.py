@@ -40,7 +40,8 @@ def is_functor(value: Any) -> bool:
 
 def members_of(value: Any) -> Iterator[tuple[str, Any]]:
     """The names and values of an object's own members."""
-    names = _slots_of(type(value))
+    cls: Any = type(value)
+    names = _slots_of(cls)
     if hasattr(value, "__dict__"):
         names = tuple(dict.fromkeys((*names, *value.__dict__)))
     for name in names:
