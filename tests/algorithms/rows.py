@@ -106,10 +106,15 @@ CASES = {
         lambda k: alg.copy(lazy.map(fn.plus, ROW, lazy.arange(60)), **k),
         ROW + np.arange(60, dtype=np.int32),
     ),
-    "flip": (lambda k: alg.flip(WHOLE, **k), WHOLE[::-1]),
+    "flip": (lambda k: alg.flip(WHOLE, **k), WHOLE[::-1, ::-1]),
+    "flip of columns": (lambda k: alg.flip(WHOLE, 0, **k), WHOLE[::-1]),
+    "flip of two axes": (lambda k: alg.flip(WIDE, (-1, 0), **k), WIDE[::-1, ::-1]),
     "flip of rows": (lambda k: alg.flip(WHOLE, -1, **k), WHOLE[:, ::-1]),
     "flip of a row": (lambda k: alg.flip(WIDE.ravel(), **k), WIDE.ravel()[::-1]),
     "roll": (lambda k: alg.roll(WHOLE, 13, 1, **k), np.roll(WHOLE, 13, 1)),
+    "roll of all": (lambda k: alg.roll(WHOLE, 13, **k), np.roll(WHOLE, 13)),
+    "roll of all, 64 bits": (lambda k: alg.roll(WIDE, -3, **k), np.roll(WIDE, -3)),
+    "roll of two axes": (lambda k: alg.roll(WHOLE, (13, -2), (1, 0), **k), np.roll(WHOLE, (13, -2), (1, 0))),
     "roll back": (lambda k: alg.roll(ROW, -13, **k), np.roll(ROW, -13)),
     "replace": (lambda k: alg.replace(WHOLE, 5, 99, **k), np.where(WHOLE == 5, 99, WHOLE)),
     "replace_if": (
@@ -157,6 +162,7 @@ for name, of_numpy, dtypes, tolerance in (
             dtypes=dtypes, tolerance=tolerance, rank=2,
         )  # fmt: skip
 row("prod", lambda a, k: alg.prod(a[:4], **k), lambda a: a[:4].prod())
+row("prod", lambda a, k: alg.prod(a[:, :9], axis=1, **k), lambda a: a[:, :9].prod(1), dtypes=INT, rank=2)
 row("vdot", lambda a, k: alg.vdot(a, np.flip(a), **k), lambda a: np.vdot(a, np.flip(a)), tolerance=1e-5)
 for axis in (None, 1):
     row(
@@ -201,7 +207,7 @@ for axis in (0, 1):
     row(
         "cumulative_prod",
         lambda a, k, axis=axis: alg.cumulative_prod(a % 2 + 1, axis=axis, **k),
-        lambda a, axis=axis: (a % 2 + 1).cumprod(axis).astype(np.int32),
+        lambda a, axis=axis: (a % 2 + 1).cumprod(axis),
         dtypes=INT, rank=2,
     )  # fmt: skip
     row(

@@ -148,4 +148,4 @@ def test_scans_that_have_to_be_deterministic(monkeypatch):
             alg.scan(whole, accelerator_view=view)
         alg.cumulative_sum(a, deterministic=True, accelerator_view=view)
         alg.cumulative_prod(whole, deterministic=True, accelerator_view=view)
-    assert chained == [np.float32, np.int32, np.int32, np.int32]
+    assert chained == [np.float32, np.int32, np.int32, np.int64]

@@ -21,6 +21,8 @@ N = 3001
 CALLS = 7
 #: Parts of the table, and how many of them the suite runs.
 PARTS, SLICE = 16, 1
+#: Functions that wait for the size of their result where it is not given: such calls are not captured.
+WAITING = {"bincount", "histogram", "repeat", "run_length_decode"}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +51,7 @@ def test_every_function(accelerator_view, part, monkeypatch):
     """``python -m tests.algorithms --again`` runs all rows."""
     tested = ROWS[part::PARTS]
     repeated = every_function(accelerator_view, tested, monkeypatch)
-    assert {row.name for row in tested} - set(repeated) <= WITHOUT_CONTAINERS
+    assert {row.name for row in tested} - set(repeated) <= WITHOUT_CONTAINERS | WAITING
 
 
 # -- results -------------------------------------------------------------------------------------------------------

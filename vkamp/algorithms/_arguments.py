@@ -157,7 +157,8 @@ def _number(number: Any, dtype: np.dtype[Any]) -> Any:
         limits = np.iinfo(dtype)
         if not limits.min <= given <= limits.max:
             raise OverflowError(f"{number!r} is out of the range of {dtype}")
-    return given.astype(dtype)[()]
+    # Of a scalar that an int32 holds, kernels would make one.
+    return given.astype(dtype) if dtype == np.int64 else given.astype(dtype)[()]
 
 
 def _parts(number: Any, dtype: np.dtype[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Conversions of elements as device functions, and 64-bit sums for devices that lack int64."""
+"""Conversions of elements as device functions, and 64-bit sums and products for devices that lack int64."""
 
 from __future__ import annotations
 
@@ -85,8 +85,15 @@ def add_wide(a: Any, b: Any) -> Any:
     return amp.uint2(low, a.y + b.y + (amp.uint32(1) if low < a.x else amp.uint32(0)))
 
 
+@amp.func
+def multiply_wide(a: Any, b: Any) -> Any:
+    """The product of two integers of two words, modulo 2^64."""
+    low, high = amp.mul_extended(a.x, b.x)
+    return amp.uint2(low, high + a.x * b.y + a.y * b.x)
+
+
 def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """numpy's type of a sum: integers in 64 bits, floats in their own type."""
+    """numpy's type of a sum or a product: integers in 64 bits, floats in their own type."""
     return np.add.reduce(np.zeros(1, dtype)).dtype if dtype.names is None else dtype
 
 

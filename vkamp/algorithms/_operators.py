@@ -9,7 +9,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._convert import add_wide
+from vkamp.algorithms._convert import add_wide, multiply_wide
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
@@ -54,7 +54,7 @@ def identity_of(op: Any, dtype: np.dtype[Any]) -> Any:
 
 def commutes(op: Any) -> bool:
     """Whether an operator is known to commute."""
-    return op in _IDENTITIES or op is add_wide
+    return op in _IDENTITIES or op in (add_wide, multiply_wide)
 
 
 @amp.func
@@ -107,9 +107,18 @@ class Is:
 
 
 def like(number: Any, source: lazy.Lazy) -> Any:
-    """A number to compare elements with, in their type if they are complex; Python's own would become a complex64."""
+    """A number to compare elements with, in their type if they are complex, or if both are integers.
+
+    Python's own would become a complex64 or an int32. An integer that the type cannot hold becomes NaN, which equals
+    no element either.
+    """
     kind = lazy.computed_type(source)
-    return kind.type(number) if kind.kind == "c" else number
+    if kind.kind == "c":
+        return kind.type(number)
+    if kind.kind not in "iu" or not isinstance(number, (int, np.integer)) or isinstance(number, bool):
+        return number
+    limits = np.iinfo(kind)
+    return kind.type(number) if limits.min <= int(number) <= limits.max else np.float32(np.nan)
 
 
 class Flag:

@@ -19,11 +19,14 @@ from vkamp.algorithms._arguments import (
     refuse_type,
     target,
 )
-from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
+from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type, widened
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms.reduce_axis import AxisLines, begin_of, line_of, lines_of
 from vkamp.algorithms.scan import scan_any
 from vkamp.algorithms.transform import store
+
+#: The operators of 64-bit integers in two words.
+_WIDE = {functional.plus: add_wide, functional.multiplies: multiply_wide}
 
 
 def cumulative_sum(
@@ -56,12 +59,11 @@ def cumulative_prod(
     deterministic: bool | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The products up to each element, of integers modulo 2^32, unless the device has 64 bits and ``dtype`` asks
-    for them.
+    """The products up to each element, in numpy's type: of integers in 64 bits on every device.
 
     ``axis``, ``include_initial`` (which puts a 1 first) and ``deterministic`` are those of :func:`cumulative_sum`.
     """
-    kind = _type_of(dtype, out, computed_type(lazy.of(a)))
+    kind = _type_of(dtype, out, sum_type(dtype_of(lazy.of(a))))
     return _cumulative(a, functional.multiplies, kind, axis, include_initial, out, accelerator_view, deterministic)
 
 
@@ -127,9 +129,9 @@ def _cumulative(
         values = lazy.At(_Longer(lines), values, lines.outer * lines.n * lines.inner)
         init = identity_of(op, dtype)
     with in_a_row(result, view) as row:
-        if op is functional.plus and lacks(view, dtype):
-            wide, init = widened(values, view), None if init is None else (0, 0)
-            scan_any(view, wide, lines, row.reinterpret_as(amp.uint2), add_wide, inclusive=init is None, init=init)
+        if op in _WIDE and lacks(view, dtype):
+            wide, init = widened(values, view), None if init is None else (init, 0)
+            scan_any(view, wide, lines, row.reinterpret_as(amp.uint2), _WIDE[op], inclusive=init is None, init=init)
         elif (dtype == np.float16 or is_float_of_memory(dtype)) and op in (functional.plus, functional.multiplies):
             exact = amp.array(row.extent, np.float32, accelerator_view=view)
             scan_any(

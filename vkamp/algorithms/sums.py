@@ -11,7 +11,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import dtype_of, is_float_of_memory, place
-from vkamp.algorithms._convert import add_wide, converted, lacks, sum_type, widened
+from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type, widened
 from vkamp.algorithms._operators import Is, like
 from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines
@@ -19,17 +19,24 @@ from vkamp.algorithms.scalars import device_scalar
 
 
 def _add(source: lazy.Lazy, lines: AxisLines | None, dtype: np.dtype[Any], view: amp.accelerator_view) -> Any:
-    """The sum of a source in a type; integers of 64 bits in two words where the device lacks them."""
+    """The sum of a source in a type."""
+    return _combined(source, lines, dtype, view, functional.plus, add_wide)
+
+
+def _combined(
+    source: lazy.Lazy, lines: AxisLines | None, dtype: np.dtype[Any], view: amp.accelerator_view, op: Any, wide: Any
+) -> Any:
+    """A sum or product in a type; ``wide`` combines integers of 64 bits in two words, where the device lacks them."""
     out = amp.array(shape_of(lines), dtype, accelerator_view=view)
     row = out.reshape(-1)
     if lacks(view, dtype):
-        combine(view, widened(source, view), lines, row.reinterpret_as(amp.uint2), add_wide)
+        combine(view, widened(source, view), lines, row.reinterpret_as(amp.uint2), wide)
     elif dtype == np.float16 or is_float_of_memory(dtype):
         total = amp.array(row.extent, np.float32, accelerator_view=view)
-        combine(view, converted(source, total.dtype), lines, total, functional.plus)
+        combine(view, converted(source, total.dtype), lines, total, op)
         amp.parallel_for_each(view, row.extent, _convert, total, row)
     else:
-        combine(view, converted(source, dtype), lines, row, functional.plus)
+        combine(view, converted(source, dtype), lines, row, op)
     return device_scalar(out) if lines is None else out
 
 
@@ -86,10 +93,14 @@ def prod(
     dtype: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The product, of integers modulo 2^32 unless the device has 64 bits and ``dtype`` asks for them."""
+    """The product, in numpy's type: integers in 64 bits on every device, float16 computed in float32.
+
+    A device_scalar; with an ``axis``, or several, an array, as by :func:`vkamp.algorithms.reduce`.
+    """
     source = lazy.of(a)
-    source = source if dtype is None else converted(source, np.dtype(dtype))
-    return reduce(source, functional.multiplies, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
+    wanted = sum_type(dtype_of(source)) if dtype is None else np.dtype(dtype)
+    row, lines = in_lines(source, axis, keepdims)
+    return _combined(row, lines, wanted, place(accelerator_view, source), functional.multiplies, multiply_wide)
 
 
 def count_nonzero(

@@ -8,6 +8,7 @@ One thread computes one element; plain kernels give each thread several neighbou
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from vkamp.algorithms._arguments import (
     computed_type,
     dtype_of,
     element,
+    in_a_row,
     in_words,
     output,
     place,
@@ -186,7 +188,10 @@ def arange(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """``start + step * i`` for ``n`` elements (C++: ``iota``)."""
+    """``start + step * i`` for ``n`` elements (C++: ``iota``), computed in the type of the result."""
+    kind = np.dtype(dtype) if dtype is not None else None if out is None else target(out).dtype
+    if kind is not None and kind.kind in "iuf" and kind.itemsize == 8:
+        start, step = (np.array(each).astype(kind) for each in (start, step))
     return computed(lazy.arange(n, start, step), out, accelerator_view, dtype)
 
 
@@ -235,23 +240,57 @@ class Mirrored(lazy.Lazy):
         return at if at >= 0 else at + self.n
 
 
-def flip(a: Any, axis: int = 0, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """The elements in reverse order along an axis (C++: ``reverse_copy``)."""
+def _mirrored(source: lazy.Lazy, steps: dict[int, tuple[int, int]]) -> lazy.Lazy:
+    """A source with some of its axes reversed or rotated: the first position and the step of each."""
+    for axis, (first, step) in steps.items():
+        source = Mirrored(source, axis, first, step)
+    return source
+
+
+def flip(
+    a: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The elements in reverse order along an axis, several, or by default all of them (C++: ``reverse_copy``)."""
     source = lazy.of(a)
-    axis = axis_of(source.extent, axis)
-    return moved(lambda x: Mirrored(x, axis, x.extent[axis] - 1, -1), source, out, accelerator_view)
+    axes = range(source.extent.rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    steps = {each: (source.extent[each] - 1, -1) for each in (axis_of(source.extent, each) for each in axes)}
+    if len(steps) < len(axes):
+        raise ValueError(f"axis={axis} has an axis of {source.extent!r} twice")
+    return moved(lambda x: _mirrored(x, steps), source, out, accelerator_view)
 
 
 def roll(
-    a: Any, shift: int, axis: int = 0, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    shift: int | tuple[int, ...],
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The elements moved by ``shift`` along an axis; those that leave at one end come back at the other (C++:
     ``rotate_copy``).
+
+    Tuples give several axes and their shifts. Without an axis, the elements move as one row, in row-major order, as
+    numpy's do.
     """
     source = lazy.of(a)
-    axis = axis_of(source.extent, axis)
-    n = source.extent[axis]
-    return moved(lambda x: Mirrored(x, axis, -shift % n, 1), source, out, accelerator_view)
+    if axis is not None:
+        shifts = dict.fromkeys(range(source.extent.rank), 0)
+        for each, by in np.broadcast(axis, shift):
+            shifts[axis_of(source.extent, each)] += operator.index(by)
+        steps = {each: (-by % source.extent[each], 1) for each, by in shifts.items() if by}
+        return moved(lambda x: _mirrored(x, steps), source, out, accelerator_view)
+    view = place(accelerator_view, source, out)
+    result = output(out, source.extent, dtype_of(source), view, source)
+    values, words = in_words(source, result)
+    by = sum(map(operator.index, shift)) if isinstance(shift, tuple) else operator.index(shift)
+    with in_a_row(words, view) as row:
+        store(view, Mirrored(values.flat(), 0, -by % source.extent.size(), 1), row, has_its_type=out is None)
+    return result
 
 
 class _Replaced:

@@ -52,8 +52,8 @@ def _reduction(name: str, x: Any, axis: Axis, keepdims: bool, dtype: Any, split_
     x = _dask_array(x, name)
     function, host = _FUNCTIONS[name]
     wanted = _type_of(name, x.dtype) if dtype is None else np.dtype(dtype)
-    if name == "sum":
-        function, host = functools.partial(alg.sum, dtype=wanted), functools.partial(np.sum, dtype=wanted)
+    if name in ("sum", "prod"):
+        function, host = (functools.partial(each, dtype=wanted) for each in (function, host))
     return da.reduction(
         x,
         chunk=functools.partial(_part, function=function),
@@ -72,10 +72,8 @@ def _type_of(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type of a reduction, as in vkamp.algorithms."""
     if name in ("any", "all"):
         return np.dtype(np.bool_)
-    if name == "sum":
+    if name in ("sum", "prod"):
         return np.asarray(np.zeros(1, dtype).sum()).dtype
-    if name == "prod" and dtype.kind in "biu" and dtype.itemsize < 4:
-        return np.dtype(np.int32)
     return dtype
 
 
@@ -99,7 +97,7 @@ def sum(
 
 @entry_point
 def prod(x: da.Array, axis: Axis = None, *, keepdims: bool = False, split_every: int | None = None) -> da.Array:
-    """The product; for small integers in int32, as :func:`vkamp.algorithms.prod`."""
+    """The product over one, several or all axes, in numpy's type. ``split_every``: the results that a task combines."""
     return _reduction("prod", x, axis, keepdims, None, split_every)
 
 

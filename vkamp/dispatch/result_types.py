@@ -67,4 +67,5 @@ def _value(argument: Any) -> Any:
     dtype = np.dtype(argument) if argument in (bool, np.bool_, "bool") else element_dtype(argument)
     if vector_type(dtype) is not None:
         return vector_class(dtype)()  # type: ignore[misc]
-    return np.zeros(1, dtype)[0]
+    # A number that an int32 holds would not be an int64.
+    return np.zeros((), dtype) if dtype == np.int64 else np.zeros(1, dtype)[0]

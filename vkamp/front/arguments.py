@@ -38,6 +38,7 @@ from vkamp.front.signature import (
     free_names,
     in_double,
     is_complex,
+    is_exact_number,
     is_number,
     is_numpy_number,
     plain_number,
@@ -233,6 +234,9 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
         return ObjectType(value)
     if is_number(value):
         return _number(out, function, name, value, captured=captured)
+    if is_exact_number(value):
+        out.scalars[name] = value.item()
+        return ScalarType(_scalar_type(function, name, value[()]))
     if isinstance(value, (index, extent)):
         for k, part in enumerate(value):
             out.scalars[f"{name}_{k}"] = int(part)
@@ -286,7 +290,14 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
         return TupleType(tuple(_member(out, function, f"{path}[{k}]", v) for k, v in enumerate(value)))
     known = (Container, ShortVector, index, extent, np.void, type, np.dtype, DeviceFunction)
     is_function = operators.plain_of(value) is not None or operators.is_of_library(value)
-    if is_number(value) or is_complex(value) or isinstance(value, known) or is_function or functors.is_functor(value):
+    if (
+        is_number(value)
+        or is_exact_number(value)
+        or is_complex(value)
+        or isinstance(value, known)
+        or is_function
+        or functors.is_functor(value)
+    ):
         return _classify(out, function, path, value, captured=True)
     return _host_type(path, value)
 

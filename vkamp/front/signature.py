@@ -353,6 +353,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (bool, int, float))
 
 
+def is_exact_number(value: Any) -> bool:
+    """Whether a Python object is a numpy array without dimensions: a number that keeps the array's type."""
+    return isinstance(value, np.ndarray) and value.ndim == 0 and is_numpy_number(value[()])
+
+
 def is_complex(value: Any) -> bool:
     """Whether a Python object is a complex number that a kernel can take by value."""
     return type(value) in (complex, np.complex64, np.complex128)
