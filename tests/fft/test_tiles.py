@@ -12,7 +12,7 @@ from tests.fft.compare import close, compare, numbers
 from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import tiles
-from vkamp.fft.butterflies import LARGE, PRIMES, RADICES
+from vkamp.fft.butterflies import LARGE, PRIMES_IN_TILES, RADICES
 from vkamp.fft.stages import factors
 
 run = tiles._run_parts
@@ -36,8 +36,10 @@ def _in_tiles():
         # Short lines, whose numbers change threads before and after the transform.
         ("llvmpipe@vulkan", "fft", (70, 16), -1),
         # Both transforms of a convolution in a tile, of rows and of columns.
-        ("reference", "fft", (2, 37), -1),
-        ("llvmpipe@vulkan", "fft", (37, 5), 0),
+        ("reference", "fft", (2, 41), -1),
+        ("llvmpipe@vulkan", "fft", (41, 5), 0),
+        # Passes over memory for a larger prime factor, as the convolution does not fit into a tile.
+        ("llvmpipe@vulkan", "fft", (2, 2 * 19 * 59), -1),
         # Prime radices of GPUs.
         ("reference", "fft", (3, 17), -1),
         ("llvmpipe@vulkan", "fft", (2, 58), -1),
@@ -74,7 +76,7 @@ def store_factors(idx, table, out, *, shape: amp.constant, stage: amp.constant):
 def test_factors_of_every_radix(accelerator_view):
     """Those of the second stage of a tile, after one of radix 3."""
     dtype = np.dtype(np.complex64)
-    for radix in {*RADICES, *LARGE, *PRIMES}:
+    for radix in {*RADICES, *LARGE, *PRIMES_IN_TILES}:
         radices = (3, radix)
         shape = tiles.shape_of(radices, dtype, 1, 0, (False, False), is_whole=True, in_place=False)
         out = amp.array(amp.extent(3, radix - 1), dtype, accelerator_view=accelerator_view)

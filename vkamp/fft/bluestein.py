@@ -23,7 +23,7 @@ from vkamp.fft.ends import direction
 from vkamp.fft.filtered import run_filtered
 from vkamp.fft.lengths import Lines, radices_of, roots, smooth_from, table
 from vkamp.fft.stockham import PRIMES_IN_PASSES, run_passes
-from vkamp.fft.tiles import run_tiles
+from vkamp.fft.tiles import run_tiles, takes
 
 
 class Chirped:
@@ -85,11 +85,18 @@ def run_bluestein(
     )  # fmt: skip
 
 
+def _has_tiles(view: amp.accelerator_view, n: int, dtype: np.dtype[Any]) -> bool:
+    """Whether tiles transform lines of this length: in stages, or in one launch as a convolution."""
+    if radices_of(n, primes=PRIMES_IN_TILES) is not None:
+        return True
+    return takes(view, Lines(1, smooth_from(2 * n - 1), 1), dtype) or radices_of(n, primes=PRIMES_IN_PASSES) is None
+
+
 def run_lines(
     view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], *, in_place: bool = False
 ) -> None:
     """Transforms each line of ``load`` forward into ``store``. ``in_place``: they may have the same memory."""
-    is_tiled = _choose.form_of(view) == "tiles"
+    is_tiled = _choose.form_of(view) == "tiles" and _has_tiles(view, lines.n, dtype)
     if radices_of(lines.n, primes=PRIMES_IN_TILES if is_tiled else PRIMES_IN_PASSES) is None:
         run = run_bluestein
     else:

@@ -26,7 +26,8 @@ def powers(w, w4, w8, w16, *, radix: amp.constant):
     w2 = w * w
     low = (w, w, w2, w4 * w.conjugate())
     w12 = w8 * w4
-    high = (w4, w4, w8, w12, w16, w16 * w4, w16 * w8, w16 * w12)
+    w32 = w16 * w16
+    high = (w4, w4, w8, w12, w16, w16 * w4, w16 * w8, w16 * w12, w32, w32 * w4)
     return tuple(
         low[r] if r < 4 else (high[r // 4] * low[r % 4] if r % 4 > 0 else high[r // 4]) for r in range(1, radix)
     )
