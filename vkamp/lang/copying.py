@@ -27,7 +27,14 @@ def _count() -> int:
     return min(_MAX, usable // 2)
 
 
+def _transfer_count() -> int:
+    """The number of threads of a transfer: all processors but one of each eight, which drivers need."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(2 * _MAX, usable - max(1, usable // 8)))
+
+
 _threads = _count()
+_transfer_threads = _transfer_count()
 _pool: ThreadPoolExecutor | None = None
 
 
@@ -49,6 +56,11 @@ def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
         np.copyto(target[:step], source[:step])
     finally:
         _finish(others)
+
+
+def transfer_threads() -> int:
+    """How many threads copy between memory and what a device's copy engine uses meanwhile."""
+    return _transfer_threads
 
 
 def copying_threads() -> int:

@@ -1,22 +1,21 @@
 """Large transfers of memory that is not imported: by several threads, through lanes.
 
-A lane is memory that host and device see, and a command buffer. Threads fill the memory of one lane together while a
-copy engine moves that of the others, so that the host's memory bandwidth or the bus is the limit. The copies run on
-queues that do nothing else, beside the kernels.
+A lane is memory that host and device see, and a command buffer. Each thread has two lanes: it fills or empties the
+memory of one while a copy engine moves that of the other. Threads wait for nothing else, so that the host's memory
+bandwidth or the bus is the limit. The copies run on queues that do nothing else, beside the kernels.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import OutOfMemoryError
-from vkamp.lang.copying import copying_threads, in_threads
+from vkamp.lang.copying import in_threads, transfer_threads
 from vkamp.run.engine import Statistics
 from vkamp.run.vulkan.copy_commands import CopyCommands
 from vkamp.run.vulkan.memory import Kind, MemorySlot
@@ -26,13 +25,11 @@ if TYPE_CHECKING:
 
 
 #: The bytes of a lane, and the least that a copy of the device moves unless the transfer ends. Starting a copy takes
-#: several calls of the driver, at each of which the threads take turns in Python: in copies of 2 MiB, the threads of an
-#: H100's host wait for each other most of the time.
-_PIECE, _SMALLEST = 32 << 20, 8 << 20
-#: The parts of a piece that threads copy. More, smaller ones were slower: after each a thread waits for its turn.
-_PARTS = 4
-#: Lanes of a transfer.
-_LANES = 4
+#: several calls of the driver, between which the threads take turns in Python: with copies of 2 MiB, the threads of a
+#: GPU's host wait for each other most of the time.
+_PIECE, _SMALLEST = 16 << 20, 4 << 20
+#: The least pieces of each thread, if they can be smaller than a lane.
+_EACH = 2
 #: Transfers of fewer bytes go through staging memory.
 _MIN = 32 << 20
 _Bytes = NDArray[np.uint8]
@@ -93,73 +90,90 @@ class Lane:
         self._commands.destroy()
 
 
-#: Copies a part between the host's data and a lane's memory: the lane, the place in it, and the part's two ends.
-_Copy = Callable[[Lane, int, int, int], None]
-#: Has the device copy a piece: the lane, the piece's beginning, and its bytes.
+#: Copies a piece between the host's data and a lane's memory: the lane, and the piece's two ends.
+_Copy = Callable[[Lane, int, int], None]
+#: Has the device copy a piece: the lane, and the piece's two ends.
 _Begin = Callable[[Lane, int, int], None]
+#: The lanes of one thread.
+_Pair = tuple[Lane, Lane]
 
 
 class Lanes:
-    """The lanes of one direction, which are created for the first transfer and kept."""
+    """The lanes of one direction, which are created when a thread needs them, and kept."""
 
     def __init__(self, device: VulkanDevice, queue: Any, kind: Kind) -> None:
         self._device, self._queue, self._kind = device, queue, kind
         self._all: list[Lane] = []
-        self._free: deque[Lane] = deque()
+        self._free: deque[_Pair] = deque()
 
     def send(self, slot: MemorySlot, offset: int, data: _Bytes) -> bool:
         """Copies ``data`` to a slot, which nothing else uses; False, and nothing is done, if there is no memory for the
         lanes. The copy has ended when this returns or raises, even after Ctrl-C."""
 
-        def copy(lane: Lane, at: int, start: int, stop: int) -> None:
-            np.copyto(lane.slot.seen(at, stop - start), data[start:stop])
+        def copy(lane: Lane, start: int, stop: int) -> None:
+            np.copyto(lane.slot.seen(0, stop - start), data[start:stop])
 
-        def begin(lane: Lane, start: int, nbytes: int) -> None:
-            lane.empty(slot, offset + start, nbytes)
+        def begin(lane: Lane, start: int, stop: int) -> None:
+            lane.empty(slot, offset + start, stop - start)
 
-        return self._run(data.size, copy, begin, to_host=False)
+        return self._run(_Pieces(data.size), lambda pieces, pair: _send(pieces, pair, copy, begin))
 
     def fetch(self, slot: MemorySlot, offset: int, out: _Bytes) -> bool:
         """Copies bytes of a slot, which nothing else writes, to ``out``; otherwise as :meth:`send`."""
 
-        def copy(lane: Lane, at: int, start: int, stop: int) -> None:
-            np.copyto(out[start:stop], lane.slot.seen(at, stop - start))
+        def copy(lane: Lane, start: int, stop: int) -> None:
+            np.copyto(out[start:stop], lane.slot.seen(0, stop - start))
 
-        def begin(lane: Lane, start: int, nbytes: int) -> None:
-            lane.fill(slot, offset + start, nbytes)
+        def begin(lane: Lane, start: int, stop: int) -> None:
+            lane.fill(slot, offset + start, stop - start)
 
-        return self._run(out.size, copy, begin, to_host=True)
+        return self._run(_Pieces(out.size), lambda pieces, pair: _fetch(pieces, pair, copy, begin))
 
-    def _run(self, nbytes: int, copy: _Copy, begin: _Begin, *, to_host: bool) -> bool:
-        piece = _piece_of(nbytes)
-        lanes = self._take(min(_LANES, -(-nbytes // piece)))
-        if lanes is None:
+    def _run(self, pieces: _Pieces, transfer: Callable[[_Pieces, _Pair], None]) -> bool:
+        """Transfers the pieces in several threads, each with lanes of its own as far as there is memory for them."""
+        first = self._take()
+        if first is None:
             return False
-        transfer = _Transfer(lanes, nbytes, piece, copy, begin, to_host=to_host)
-        try:
-            transfer.begin_first()
-            in_threads(transfer.work, max(1, copying_threads()))
-        finally:
-            transfer.end()  # after an error for the other threads, too
+        ready = deque([first])
+
+        def work() -> None:
+            pair = _popped(ready) or self._take()
+            if pair is None:
+                return  # The thread with the first lanes transfers the pieces.
             try:
-                for each in lanes:
-                    each.wait()
+                transfer(pieces, pair)
+            except BaseException:
+                pieces.end()
+                raise
             finally:
-                self._free.extend(lanes)
+                try:
+                    pair[0].wait()
+                finally:
+                    pair[1].wait()
+                    self._free.append(pair)
+
+        try:
+            in_threads(work, min(transfer_threads(), pieces.count))
+        finally:
+            self._free.extend(ready)
         return True
 
-    def _take(self, count: int) -> list[Lane] | None:
-        """Lanes that are not in use; None if there is no memory for them."""
+    def _take(self) -> _Pair | None:
+        """Two lanes that are not in use; None if there is no memory for them."""
+        found = _popped(self._free)
+        return self._created() if found is None else found
+
+    def _created(self) -> _Pair | None:
+        """Two new lanes; None if there is no memory for them."""
         device = self._device
         with device.lock:
-            while len(self._free) < count:
-                try:
-                    made = Lane(device, self._queue, device.take(_PIECE, self._kind, Statistics()))
-                except OutOfMemoryError:
-                    return None
-                self._all.append(made)
-                self._free.append(made)
-            return [self._free.popleft() for _ in range(count)]
+            try:
+                slots = [device.take(_PIECE, self._kind, Statistics()) for _ in range(2)]
+            except OutOfMemoryError:
+                return None
+            pair = Lane(device, self._queue, slots[0]), Lane(device, self._queue, slots[1])
+            self._all.extend(pair)
+        return pair
 
     def destroy(self) -> None:
         """Destroys their objects; no copy is in flight. The device frees the memory itself."""
@@ -167,82 +181,67 @@ class Lanes:
             each.destroy()
 
 
-def _piece_of(nbytes: int) -> int:
-    """The bytes of a piece of a transfer, chosen so that each lane gets several pieces."""
-    size = _SMALLEST
-    while size < _PIECE and 2 * _LANES * size < nbytes:
-        size *= 2
-    return min(size, _PIECE)
+def _popped(pairs: deque[_Pair]) -> _Pair | None:
+    """One of the pairs, which other threads take, too; None if there is none left."""
+    try:
+        return pairs.popleft()
+    except IndexError:
+        return None
 
 
-class _Transfer:
-    """The pieces of a transfer. Each one has a lane, which had earlier ones before; threads copy its parts.
+class _Pieces:
+    """The pieces of a transfer: each thread that iterates over them takes the next one."""
 
-    To the device, the host copies a piece before the device does, to the host after that.
-    """
-
-    def __init__(
-        self, lanes: Sequence[Lane], nbytes: int, piece: int, copy: _Copy, begin: _Begin, *, to_host: bool
-    ) -> None:
-        self._lanes, self._nbytes, self._piece = lanes, nbytes, piece
-        self._copy, self._begin, self._to_host = copy, begin, to_host
-        self._count = -(-nbytes // piece)
-        self._parts = iter(range(self._count * _PARTS))  # whose steps no other thread interrupts
-        #: How many parts of each piece the host has not copied.
-        self._left = [_PARTS] * self._count
-        #: Which pieces the device's copy has been started for.
-        self._started = [threading.Event() for _ in range(self._count)]
-        self._lock, self._waiting = threading.Lock(), [threading.Lock() for _ in lanes]
+    def __init__(self, nbytes: int) -> None:
+        self._nbytes, self._size = nbytes, _size_of_piece(nbytes)
+        self.count = -(-nbytes // self._size)
+        self._numbers = iter(range(self.count))  # whose steps no other thread interrupts
         self._has_ended = False
 
-    def begin_first(self) -> None:
-        """Starts the device's copies that wait for nothing."""
-        if self._to_host:
-            for number in range(len(self._lanes)):
-                self._start(number)
-
-    def work(self) -> None:
-        """Copies parts as long as there are any: what each thread does."""
-        step = -(-self._piece // _PARTS)
-        try:
-            for each in self._parts:
-                number, part = divmod(each, _PARTS)
-                if not self._wait(number):
-                    return
-                first = number * self._piece
-                start = first + part * step
-                stop = min(start + step, first + self._piece, self._nbytes)
-                if start < stop:
-                    self._copy(self._lanes[number % len(self._lanes)], start - first, start, stop)
-                with self._lock:
-                    self._left[number] -= 1
-                    is_complete = not self._left[number]
-                if is_complete:
-                    self._start(number + len(self._lanes) if self._to_host else number)
-        except BaseException:
-            self.end()
-            raise
-
-    def _wait(self, number: int) -> bool:
-        """Waits until the host may copy a piece; False if the transfer has ended."""
-        before = number if self._to_host else number - len(self._lanes)
-        if before >= 0:
-            self._started[before].wait()
-            place = number % len(self._lanes)
-            if not self._has_ended:
-                with self._waiting[place]:
-                    self._lanes[place].wait()
-        return not self._has_ended
-
-    def _start(self, number: int) -> None:
-        """Starts the device's copy of a piece."""
-        if number < self._count and not self._has_ended:
-            first = number * self._piece
-            self._begin(self._lanes[number % len(self._lanes)], first, min(self._piece, self._nbytes - first))
-            self._started[number].set()
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        for number in self._numbers:
+            if self._has_ended:
+                return
+            start = number * self._size
+            yield start, min(start + self._size, self._nbytes)
 
     def end(self) -> None:
-        """Ends the work of all threads."""
+        """Lets no thread take another piece."""
         self._has_ended = True
-        for each in self._started:
-            each.set()
+
+
+def _size_of_piece(nbytes: int) -> int:
+    """The bytes of a piece of a transfer, chosen so that each thread gets several pieces."""
+    size = _SMALLEST
+    while 2 * size <= _PIECE and 2 * size * transfer_threads() * _EACH <= nbytes:
+        size *= 2
+    return size
+
+
+def _send(pieces: _Pieces, pair: _Pair, copy: _Copy, begin: _Begin) -> None:
+    """Transfers pieces to the device; the last copies of the two lanes may still be in flight."""
+    for number, (start, stop) in enumerate(pieces):
+        lane = pair[number % 2]
+        lane.wait()
+        copy(lane, start, stop)
+        begin(lane, start, stop)
+
+
+def _fetch(pieces: _Pieces, pair: _Pair, copy: _Copy, begin: _Begin) -> None:
+    """Transfers pieces from the device, of which it copies the next one while the host empties a lane."""
+    coming: list[tuple[Lane, int, int]] = []
+    for number, (start, stop) in enumerate(pieces):
+        lane = pair[number % 2]
+        begin(lane, start, stop)
+        coming.append((lane, start, stop))
+        if number:
+            _arrived(coming, copy)
+    if coming:
+        _arrived(coming, copy)
+
+
+def _arrived(coming: list[tuple[Lane, int, int]], copy: _Copy) -> None:
+    """Waits for the first piece that is coming, and copies it."""
+    lane, start, stop = coming.pop(0)
+    lane.wait()
+    copy(lane, start, stop)
