@@ -3,16 +3,16 @@
     python -m tools.cluster                                                       # the machine's GPUs
     python -m tools.cluster --small --accelerators swiftshader@vulkan llvmpipe@vulkan
 
-Each accelerator gets its own worker process (``vkamp.dask.LocalCluster``). Each program runs with one worker, and then
-with one for each accelerator, on the same blocks:
+Each accelerator gets its own worker process (``vkamp.dask.LocalCluster``). Each program runs on all of them, then on
+half of them, and so on to one, on the same blocks:
 
-- heat in a plate of ``--plate`` rows and columns, in strips of rows that exchange halos;
-- the price of an option, by ``--paths`` simulated paths of ``--days`` days in 64 blocks;
+- heat in a plate of ``--plate`` rows and columns, in ``--strips`` of rows that exchange halos;
+- the price of an option, by ``--paths`` simulated paths of ``--days`` days in ``--blocks`` blocks;
 - a product of matrices by blocks: ``--rows`` rows in strips, times a square matrix that every worker has.
 
 The data is made on the devices. Every point of the plate is compared with the exact solution, the price with Black and
-Scholes' formula, and the product with products of a few vectors. The last column says what workers sent each other
-during the fastest run.
+Scholes' formula, and the product with products of a few vectors. Beside each time are the bytes that workers sent each
+other, and for each worker its blocks and how long it had no task between its first and its last one.
 """
 
 # vkamp infers the types of a kernel's parameters.
@@ -26,14 +26,14 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
-from distributed import Client, wait
+from distributed import Client, get_task_stream, wait
 
 import vkamp as amp
 import vkamp.dask as vd
@@ -49,12 +49,12 @@ _SEEDS = itertools.count(2024)
 
 @amp.kernel
 def step(idx, plate, origin, size, out):
-    """A step of heat; `plate` has a point more on each side. The plate's border keeps its temperature."""
+    """A step of heat; `plate` has a row more above and below. The plate's border keeps its temperature."""
     i, j = idx[0], idx[1]
-    y, x = origin[0] + i, origin[1] + j
-    own = plate[i + 1, j + 1]
-    if y > 0 and y < size - 1 and x > 0 and x < size - 1:
-        around = plate[i, j + 1] + plate[i + 2, j + 1] + plate[i + 1, j] + plate[i + 1, j + 2]
+    y = origin + i
+    own = plate[i + 1, j]
+    if y > 0 and y < size - 1 and j > 0 and j < size - 1:
+        around = plate[i, j] + plate[i + 2, j] + plate[i + 1, j - 1] + plate[i + 1, j + 1]
         own += RATE * (around - 4.0 * own)
     out[idx] = own
 
@@ -97,6 +97,7 @@ class Sizes:
     steps: int
     together: int
     paths: int
+    blocks: int
     days: int
     rows: int
     inner: int
@@ -107,10 +108,11 @@ class Sizes:
 
 @dataclass
 class Found:
-    """What a run of a program has shown: its seconds, and bytes between workers."""
+    """What a run of a program has shown: its seconds, the bytes between workers, and a line for each worker."""
 
     seconds: float
     moved: int
+    lines: list[str]
 
 
 def filled(kernel: Any, first: int, shape: tuple[int, ...], *arguments: Any) -> Any:
@@ -120,16 +122,45 @@ def filled(kernel: Any, first: int, shape: tuple[int, ...], *arguments: Any) -> 
     return vd.Block(out)
 
 
+@dataclass(frozen=True)
+class Owners:
+    """Which worker has a strip, the first ones the first worker and so on; Dask calls it with the key of each task."""
+
+    workers: tuple[str, ...]
+    strips: int
+
+    @classmethod
+    def of(cls, client: Any, strips: int) -> Owners:
+        return cls(tuple(sorted(client.scheduler_info(n_workers=-1)["workers"])), strips)
+
+    def __call__(self, key: Any) -> list[str]:
+        if isinstance(key, tuple) and len(key) > 1 and key[1] < self.strips:
+            return [self.workers[key[1] * len(self.workers) // self.strips]]
+        return list(self.workers)
+
+
 def in_strips(client: Any, shape: tuple[int, int], strips: int, task: Callable[..., Any], *arguments: Any) -> da.Array:
-    """An array in strips of rows, the first ones on the first worker, and so on."""
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    """An array in strips of rows on their owners."""
+    owners = Owners.of(client, strips)
     step = shape[0] // strips
-    parts = []
+    parts = {}
     for k in range(strips):
-        place = [workers[k * len(workers) // strips]]
-        part = client.submit(task, k * step, (step, shape[1]), *arguments, workers=place, pure=False)
-        parts.append(da.from_delayed(part, (step, shape[1]), np.float32, meta=np.empty((0, 0), np.float32)))
-    return da.concatenate(parts)
+        name = f"strip-{next(_SEEDS)}"
+        parts[k] = client.submit(task, k * step, (step, shape[1]), *arguments, workers=owners((name, k)), key=name)
+    name = f"strips-{next(_SEEDS)}"
+    graph = {(name, k, 0): parts[k] for k in parts}
+    return da.Array(graph, name, ((step,) * strips, (shape[1],)), np.float32, meta=np.empty((0, 0), np.float32))
+
+
+def where_they_are(client: Any, found: da.Array, sizes: Sizes) -> da.Array:
+    """Computes an array whose strips stay with their owners: to move a strip costs more than to wait for its worker.
+    Waits until the devices have run everything, since tasks end when they have launched their work."""
+    (ready,) = dask.optimize(found)
+    with dask.annotate(workers=Owners.of(client, sizes.strips)):
+        made = client.persist(ready, optimize_graph=False)
+    wait(made, sizes.timeout)
+    client.run(lambda: amp.accelerator().default_view.wait())
+    return made
 
 
 # -- heat
@@ -155,19 +186,17 @@ def first_temperatures(first: int, shape: tuple[int, int], size: int) -> Any:
 
 
 def spread(padded: Any, size: int, block_info: Any) -> Any:
-    """A task: as many steps of a strip as its halo has points. Each one needs a point less around the strip."""
+    """A task: as many steps of a strip as its halo has rows. Each one needs a row less around the strip."""
     source = amp.array_view(padded.container if isinstance(padded, vd.Block) else amp.array(np.asarray(padded)))
     rows, columns = block_info[None]["chunk-shape"]
-    (top, _), (left, _) = block_info[None]["array-location"]
+    (top, _), _ = block_info[None]["array-location"]
     around = (source.extent[0] - rows) // 2
     buffers = [amp.array_view(amp.array(source.extent, np.float32)) for _ in range(2)]
     result = amp.array(amp.extent(rows, columns), np.float32)
     for number in range(around):
         left_over = around - 1 - number
-        target = amp.array_view(result)
-        if left_over:
-            target = buffers[number % 2][: rows + 2 * left_over, : columns + 2 * left_over]
-        amp.parallel_for_each(target.extent, step, source, amp.index(top - left_over, left - left_over), size, target)
+        target = buffers[number % 2][: rows + 2 * left_over] if left_over else amp.array_view(result)
+        amp.parallel_for_each(target.extent, step, source, int(top) - left_over, size, target)
         source = target
     return vd.Block(result)
 
@@ -180,8 +209,10 @@ def heat(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     yield
     now = start
     for _ in range(sizes.steps // sizes.together):
-        padded = da.overlap.overlap(now, sizes.together, 0.0)
+        padded = vd.overlap(now, depth={0: sizes.together}, boundary=0.0)
         now = da.map_blocks(spread, padded, size, dtype=np.float32, chunks=start.chunks, meta=start._meta)
+    now = where_they_are(client, now, sizes)
+    yield
     last = vd.map_blocks(
         deviation,
         now,
@@ -212,9 +243,11 @@ def simulation(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     yield
     # Other numbers in each run: Dask would not compute the same ones again.
     arguments = vd.block_origin, next(_SEEDS), np.float32(drift), np.float32(deviates), sizes.days
-    paid = vd.map_blocks(payoffs, *arguments, dtype=np.float32, chunks=((sizes.paths // 64,) * 64,))
+    chunks = ((sizes.paths // sizes.blocks,) * sizes.blocks,)
+    paid = vd.map_blocks(payoffs, *arguments, dtype=np.float32, chunks=chunks)
     mean, std = client.compute([vd.mean(paid), vd.std(paid)])
     mean, typical = float(mean.result(sizes.timeout)), float(std.result(sizes.timeout))
+    yield
     error = abs(mean - formula()) / (typical / math.sqrt(sizes.paths))
     if not error < 6:
         raise AssertionError(f"the price deviates by {error:.1f} standard errors from the formula's")
@@ -237,8 +270,8 @@ def product(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     client.replicate([*right.dask.values(), *few.dask.values()])
     expected = client.compute(vd.matmul(left, vd.matmul(right, few))).result(sizes.timeout)
     yield
-    found = vd.matmul(left, right).persist()
-    wait(found, sizes.timeout)
+    found = where_they_are(client, vd.matmul(left, right), sizes)
+    yield
     checked = client.compute(vd.matmul(found, few)).result(sizes.timeout)
     worst = float(np.abs(checked - expected).max() / np.abs(expected).max())
     if not worst < 1e-4:
@@ -246,7 +279,12 @@ def product(client: Any, sizes: Sizes) -> Generator[None, None, None]:
     yield
 
 
-PROGRAMS = {"Monte Carlo": simulation, "blockwise product": product, "heat with halos": heat}
+#: The programs, and what the names of their tasks for blocks contain.
+PROGRAMS = {
+    "Monte Carlo": (simulation, "payoffs"),
+    "blockwise product": (product, "matmul"),
+    "heat with halos": (heat, "spread"),
+}
 
 
 def sent(client: Any) -> int:
@@ -255,73 +293,102 @@ def sent(client: Any) -> int:
     return sum(found.values())
 
 
-def measured(client: Any, name: str, sizes: Sizes) -> Found:
-    """The fastest of several runs; the first one, which compiles, is left out."""
+def lines_of(client: Any, tasks: Sequence[Any], part: str) -> list[str]:
+    """What each worker did, from Dask's records of its tasks."""
     found = []
+    for address, info in sorted(client.scheduler_info(n_workers=-1)["workers"].items()):
+        own = [each for each in tasks if each["worker"] == address]
+        steps = [step for each in own for step in each["startstops"]]
+        spans = sorted((each["start"], each["stop"]) for each in steps if each["action"] == "compute")
+        gaps, end = [0.0], spans[0][1] if spans else 0.0
+        for start, stop in spans:
+            gaps.append(max(0.0, start - end))
+            end = max(end, stop)
+        moving = sum(each["stop"] - each["start"] for each in steps if each["action"] == "transfer")
+        blocks = sum(part in str(each["key"]) for each in own)
+        busy = sum(stop - start for start, stop in spans)
+        found.append(
+            f"    {info['name']}: {blocks} blocks in {len(own)} tasks of {busy:.3f} s, {sum(gaps):.3f} s between them "
+            f"(longest {max(gaps):.3f}), transfers {moving:.3f} s"
+        )
+    return found
+
+
+def measured(client: Any, name: str, sizes: Sizes) -> Found:
+    """The fastest of several runs; the first one, which compiles and allocates, is left out."""
+    found = []
+    program, part = PROGRAMS[name]
     for number in range(sizes.runs + 1):
-        steps = PROGRAMS[name](client, sizes)
+        steps = program(client, sizes)
         next(steps)
-        before, started = sent(client), time.perf_counter()
-        next(steps)
-        seconds = time.perf_counter() - started
+        before = sent(client)
+        with get_task_stream(client) as tasks:
+            began = time.perf_counter()
+            next(steps)
+            seconds = time.perf_counter() - began
         moved = sent(client) - before
+        next(steps)
         steps.close()
-        print(f"  {name}: {seconds:.3f} s" + (", with compilation" if number == 0 else ""), flush=True)
         if number:
-            found.append(Found(seconds, moved))
+            found.append(Found(seconds, moved, lines_of(client, tasks.data, part)))
     return min(found, key=lambda each: each.seconds)
 
 
-def started(names: Sequence[str], stack: contextlib.ExitStack) -> Any:
-    """The client of a cluster of these accelerators."""
+@contextlib.contextmanager
+def started(names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
+    """A cluster of these accelerators, and its client."""
     began = time.perf_counter()
-    cluster = stack.enter_context(vd.LocalCluster(names, dashboard_address=None))
-    client = stack.enter_context(Client(cluster))
-    client.wait_for_workers(len(names), timeout=60)
-    workers = ", ".join(map(str, cluster.workers))
-    print(f"{len(names)} workers after {time.perf_counter() - began:.1f} s: {workers}", flush=True)
-    return client
+    with vd.LocalCluster(names, dashboard_address=None) as cluster, Client(cluster) as client:
+        client.wait_for_workers(len(names), timeout=60)
+        workers = ", ".join(map(str, cluster.workers))
+        print(f"{len(names)} workers after {time.perf_counter() - began:.1f} s: {workers}", flush=True)
+        yield cluster, client
 
 
-def compared(name: str, clients: Sequence[Any], sizes: Sizes) -> bool:
-    """Runs a program on each of two clusters; False if it fails."""
-    found = []
-    for client in clients:
-        try:
-            with client.as_current():
-                found.append(measured(client, name, sizes))
-        except Exception as error:  # the other programs still run, and the exit status says that one failed
-            print(f"  {name} failed: {type(error).__name__}: {error}", flush=True)
-            return False
-    one, several = found
-    times = f"{one.seconds:8.3f} s {several.seconds:8.3f} s {one.seconds / several.seconds:9.2f}"
-    print(f"{name:20} {times} {several.moved / 1e6:13.1f} MB", flush=True)
-    return True
+def reduced(cluster: Any, client: Any, count: int) -> None:
+    """Ends workers until so many are left, when no result is needed any more."""
+
+    def is_left(dask_scheduler: Any) -> bool:
+        return bool(dask_scheduler.tasks)
+
+    _until(lambda: not client.run_on_scheduler(is_left), "there are still results")
+    cluster.scale(count)
+    _until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) <= count, f"there are more than {count} workers")
+
+
+def _until(is_true: Callable[[], bool], problem: str) -> None:
+    end = time.monotonic() + 60
+    while not is_true():
+        if time.monotonic() > end:
+            raise TimeoutError(problem)
+        time.sleep(0.05)
 
 
 def main() -> int:
     """Prints a table; 1 if a program failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accelerators", nargs="*", help="by default the machine's GPUs")
+    parser.add_argument("--devices", type=int, nargs="*", help="how many; by default all, half of them, and so on to 1")
     parser.add_argument("--programs", nargs="*", default=["heat", "Monte", "product"], help="parts of their names")
     parser.add_argument("--small", action="store_true", help="sizes for CPU drivers")
     for name, value in {
         "plate": 32768,
-        "steps": 384,
+        "steps": 512,
         "together": 64,
         "paths": 1 << 31,
-        "days": 2048,
+        "days": 1536,
+        "blocks": 128,
         "rows": 262144,
         "inner": 16384,
     }.items():
         parser.add_argument(f"--{name}", type=int, default=value)
-    parser.add_argument("--strips", type=int, default=8)
+    parser.add_argument("--strips", type=int, default=16)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds of one computation")
     given = parser.parse_args()
     if given.small:
         given.plate, given.steps, given.together = 512, 16, 8
-        given.paths, given.days = 1 << 13, 512
+        given.paths, given.days, given.blocks = 1 << 13, 512, 16
         given.rows, given.inner = 512, 256
     sizes = Sizes(**{name: getattr(given, name) for name in Sizes.__annotations__})
     names = given.accelerators or [
@@ -331,16 +398,32 @@ def main() -> int:
     ]
     chosen = [name for name in PROGRAMS if any(part in name for part in given.programs)]
     settings = {
-        # Strips stay where they are: moving them costs more than waiting for their worker.
+        # Dask would move blocks of a worker that is a few milliseconds behind.
         "distributed.scheduler.work-stealing": False,
         # Dask would delete the copies of the product's right factor on all workers but one, and send them again.
         "distributed.scheduler.active-memory-manager.start": False,
     }
-    with dask.config.set(settings), contextlib.ExitStack() as stack:
-        clients = [started(names[:1], stack), started(names, stack)]
-        print(f"{'program':20} {'1 device':>10} {f'{len(names)} devices':>10} {'speed-up':>9} {'between workers':>16}")
-        is_right = [compared(name, clients, sizes) for name in chosen]
-    return int(not all(is_right))
+    counts = given.devices or [len(names) >> k for k in range(len(names).bit_length())]
+    times: dict[str, dict[int, float]] = {name: {} for name in chosen}
+    failed = False
+    with dask.config.set(settings), started(names) as (cluster, client):
+        for count in sorted(counts, reverse=True):
+            reduced(cluster, client, count)
+            for name in chosen:
+                try:
+                    found = measured(client, name, sizes)
+                except Exception as error:  # the other programs still run, and the exit status says that one failed
+                    print(f"{name} failed on {count}: {type(error).__name__}: {error}", flush=True)
+                    failed = True
+                    continue
+                times[name][count] = found.seconds
+                print(f"{name:18} {count} devices {found.seconds:8.3f} s {found.moved / 1e6:10.1f} MB between workers")
+                print("\n".join(found.lines), flush=True)
+    for name, each in times.items():
+        if 1 in each:
+            ratios = ", ".join(f"{each[1] / seconds:.2f} on {count}" for count, seconds in each.items())
+            print(f"{name:18} as many times as fast as one device: {ratios}")
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 
 import vkamp as amp
-from vkamp.dask import kernels
+from vkamp.dask import halos, kernels
 from vkamp.dask.blocks import Block, chunk_of, input_of
 from vkamp.dask.spilling import with_room
 from vkamp.lang.kernel import BoundKernel, KernelFunction
@@ -108,28 +108,13 @@ def map_overlap(
     _check_kernel(kernel)
     if not isinstance(array, da.Array):
         raise TypeError(f"map_overlap takes a Dask array first, got {type(array).__name__}")
-    depths = {k: _depth(each) for k, each in da.overlap.coerce_depth(array.ndim, depth).items()}
-    boundaries = da.overlap.coerce_boundary(array.ndim, boundary)
-    for k, each in boundaries.items():
-        if depths[k] and not (each in ("periodic", "reflect", "nearest") or isinstance(each, (int, float, np.number))):
-            raise ValueError(
-                f"boundary={each!r} of dimension {k}: it must be 'periodic', 'reflect', 'nearest' or a number, which "
-                "the kernel reads beyond the array's edge"
-            )
-    padded = da.overlap.overlap(array, depths, boundaries)
+    depths, boundaries = halos.checked(array, depth, boundary)
+    padded = halos.padded(array, depths, boundaries)
     chunks = tuple(tuple(n - 2 * depths[k] for n in sizes) for k, sizes in enumerate(padded.chunks))
     others = [each.rechunk(chunks) if isinstance(each, da.Array) else each for each in more]
     return map_blocks(
         kernel, padded, *others, dtype=array.dtype if dtype is None else dtype, tile=tile, chunks=chunks, **constants
     )
-
-
-def _depth(depth: Any) -> int:
-    if isinstance(depth, (tuple, list)):
-        if len(set(depth)) != 1:
-            raise ValueError(f"depth={tuple(depth)!r}: the halo must have the same width on both sides of a dimension")
-        depth = depth[0]
-    return int(depth)
 
 
 def _check_kernel(kernel: Any) -> None:
