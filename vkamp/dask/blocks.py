@@ -19,15 +19,23 @@ from vkamp.dask import containers, turns
 
 
 def chunk_of(container: amp.array) -> Any:
-    """An array on this worker's device as a chunk.
+    """An array on this worker's device as a chunk, as by :func:`quick_chunk_of`.
 
-    It is a block, or a numpy array if the device has no arithmetic of the elements' type. In a worker, this waits until
-    the device has run what was launched for the chunk before.
+    In a worker, this waits until the device has run what was launched for the chunk before.
     """
-    if lacks(container.dtype):
-        return np.asarray(container)
-    turns.await_earlier()
-    return Block(container)
+    found = quick_chunk_of(container)
+    if isinstance(found, Block):
+        turns.await_earlier()
+    return found
+
+
+def quick_chunk_of(container: amp.array) -> Any:
+    """A block, or a numpy array if the device has no arithmetic of the elements' type.
+
+    For what takes a device little time, such as a reduction: to wait there would be to wait for the chunk that it
+    reads, and the device would have no work until the next task arrives.
+    """
+    return np.asarray(container) if lacks(container.dtype) else Block(container)
 
 
 class Block:
@@ -109,7 +117,7 @@ class Block:
             return self
         if not wanted:
             return np.asarray(self).reshape(())
-        return chunk_of(alg.copy(self.container.reshape(wanted)))
+        return Block(alg.copy(self.container.reshape(wanted)))
 
     def squeeze(self, axis: Any = None) -> Any:
         """Without the dimensions of one element, as in numpy."""

@@ -7,6 +7,7 @@ An ``array`` is copied once from its device, and once to the default accelerator
 from __future__ import annotations
 
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,26 @@ def header_of(container: amp.array | amp.array_view) -> Header:
     }
 
 
+#: Elements of arrays that were copied early, and the arrays, by their identity.
+_early: dict[int, tuple[weakref.ref[amp.array], NDArray[Any]]] = {}
+
+
+def copy_early(container: amp.array) -> None:
+    """Copies the elements, which do not change any more, for the next call of :func:`serialize`."""
+    key = id(container)
+    values = _values(container)
+    _early[key] = weakref.ref(container, lambda _: _early.pop(key, None)), values
+
+
+def _values(container: amp.array | amp.array_view) -> NDArray[Any]:
+    return np.ascontiguousarray(np.asarray(container, dtype=container.dtype))
+
+
 def serialize(container: amp.array | amp.array_view) -> tuple[Header, list[NDArray[np.uint8]]]:
     """A header and one frame. For a view of host memory without gaps, the frame is that memory."""
-    values = np.ascontiguousarray(np.asarray(container, dtype=container.dtype))
+    owner, values = _early.pop(id(container), (None, None))
+    if values is None or owner is None or owner() is not container:
+        values = _values(container)
     return header_of(container), [values.reshape(-1).view(np.uint8)]
 
 

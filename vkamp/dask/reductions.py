@@ -14,7 +14,7 @@ from dask.array.reductions import cumreduction
 import vkamp as amp
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional
-from vkamp.dask.blocks import Block, chunk_of, lacks, on_device, on_host
+from vkamp.dask.blocks import Block, chunk_of, lacks, on_device, on_host, quick_chunk_of
 from vkamp.dask.spilling import with_room
 from vkamp.tracebacks import entry_point
 
@@ -37,7 +37,7 @@ def _part(chunk: Any, axis: Any, keepdims: bool, function: Callable[..., Any], h
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     if host is not None and lacks(chunk.dtype):
         return host(np.asarray(chunk), axis=axes, keepdims=keepdims)
-    found = with_room(lambda: chunk_of(function(on_device(chunk), axis=axes, keepdims=True)))
+    found = with_room(lambda: quick_chunk_of(function(on_device(chunk), axis=axes, keepdims=True)))
     return found if keepdims else np.asarray(found).reshape([n for k, n in enumerate(found.shape) if k not in axes])
 
 

@@ -85,6 +85,11 @@ class DeviceResults(MutableMapping[Any, Any]):
                 self.device[key] = value
             return value
 
+    def on_device(self, key: Any) -> Any:
+        """A result that is on the device; None if it is not."""
+        with self.lock:
+            return self.device.get(key)
+
     def __delitem__(self, key: Any) -> None:
         with self.lock:
             del (self.device if key in self.device else self.host)[key]

@@ -11,7 +11,7 @@ from dask.utils import format_bytes, parse_bytes
 from distributed.system import MEMORY_LIMIT
 
 import vkamp as amp
-from vkamp.dask import spilling
+from vkamp.dask import sending, spilling
 
 #: The resource of every worker with an accelerator; each has one unit of it.
 RESOURCE = "accelerator"
@@ -51,6 +51,7 @@ def setup(worker: Any, name: str | None = None, limit: Any = None) -> None:
     buffer = spilling.DeviceResults(_budget(worker, accelerator, limit), worker.data)
     spilling.use(buffer)
     worker.memory_manager.data = worker.state.data = buffer
+    sending.attach(worker, buffer)
     resources = {RESOURCE: 1.0, accelerator.description: 1.0}
     worker.state.total_resources.update(resources)
     worker.state.available_resources.update(resources)
