@@ -373,13 +373,13 @@ def main() -> int:
     parser.add_argument("--programs", nargs="*", default=["heat", "Monte", "product"], help="parts of their names")
     parser.add_argument("--small", action="store_true", help="sizes for CPU drivers")
     for name, value in {
-        "plate": 32768,
-        "steps": 512,
-        "together": 64,
+        "plate": 49152,
+        "steps": 896,
+        "together": 128,
         "paths": 1 << 31,
-        "days": 1536,
+        "days": 2048,
         "blocks": 128,
-        "rows": 262144,
+        "rows": 327680,
         "inner": 16384,
     }.items():
         parser.add_argument(f"--{name}", type=int, default=value)

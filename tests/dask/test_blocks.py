@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import linecache
 import pickle
 import subprocess
@@ -22,7 +24,7 @@ from distributed.protocol import deserialize, deserialize_bytes, serialize, seri
 import vkamp as amp
 import vkamp.dask as vd
 from tests.dask import cases
-from vkamp.dask import spilling, workers
+from vkamp.dask import containers, sending, spilling, workers
 from vkamp.front.source import adopt, source_of_code
 from vkamp.run.device import BaseDevice
 
@@ -92,6 +94,57 @@ def test_a_block_behaves_as_numpys_array(direct: None) -> None:
         _ = block.colour
     with pytest.raises(IndexError):
         _ = block[40]
+
+
+def test_dasks_selections_stay_on_the_device(direct: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask asks a selection for its flags; other questions would download the block, too."""
+    block = vd.Block(amp.array(F))
+
+    def download(*_: Any, **__: Any) -> Any:
+        raise AssertionError("the elements were downloaded")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(vd.Block, "__array__", download)
+        parts = dask.array.chunk.getitem(block, (slice(2, 5), slice(None))), block[None, 3:], block.squeeze()
+    assert all(isinstance(each, vd.Block) for each in parts)
+    assert np.array_equal(parts[0], F[2:5]) and block.flags.owndata and block.itemsize == 4
+
+
+_KINDS = ["periodic", "reflect", "nearest", 2.5, -1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "chunks"),
+    [((13, 17), (5, 4)), ((13, 17), (13, 17)), ((13, 17), ((2, 2, 9), (17,))), ((40,), (7,)), ((6, 7, 8), (3, 4, 8))],
+    ids=str,
+)
+@pytest.mark.parametrize("depth", [1, 3, "several"])
+def test_halos_are_dasks(shape: tuple[int, ...], chunks: Any, depth: Any, direct: None) -> None:
+    values = np.random.default_rng(len(shape)).random(shape, np.float32)
+    x = da.from_array(values, chunks=chunks)
+    depths = dict(enumerate(range(len(shape)) if depth == "several" else [depth] * len(shape)))
+    for number, kinds in enumerate(itertools.product(_KINDS, repeat=len(shape))):
+        if len(shape) == 3 and number % 5:
+            continue
+        boundary = dict(enumerate(kinds))
+        expected = da.overlap.overlap(x, depths, boundary)
+        on_device = number % 7 == 3
+        found = vd.overlap(vd.to_device(x) if on_device else x, depth=depths, boundary=boundary)
+        assert (found.chunks, found.dtype) == (expected.chunks, expected.dtype)
+        assert np.array_equal(found.compute(), expected.compute()), (depths, kinds)
+        if on_device and any(depths.values()):
+            assert isinstance(found.blocks[(0,) * len(shape)].compute(), vd.Block)
+
+
+def test_a_halo_takes_few_tasks(direct: None) -> None:
+    x = vd.to_device(da.from_array(F, chunks=(4, 17)))
+    found = vd.overlap(x, depth={0: 1}, boundary=0.0)
+    assert len(found.dask.layers[found.name]) == 4 + 6  # The blocks, and two edges between each two of them.
+
+
+def test_narrow_arrays_have_no_halo(direct: None) -> None:
+    with pytest.raises(ValueError, match="The overlapping depth 14 is larger than your array 13"):
+        vd.overlap(cases.f, depth={0: 14}, boundary=0)
 
 
 def test_numpy_computes_what_blocks_cannot(direct: None) -> None:
@@ -355,6 +408,24 @@ def test_errors(call: Any, message: str, direct: None) -> None:
     with pytest.raises((TypeError, ValueError, amp.AmpError)) as raised:
         call()
     assert str(raised.value) == message
+
+
+def test_elements_that_were_copied_early_are_sent(direct: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    array, other = amp.array(F), amp.array(F + 1)
+    results = spilling.DeviceResults(10_000, {"host": 3})
+    results["a"], results["b"] = (2, {"mean": array}), vd.Block(other)
+    sending._copy(results, ["a", "b", "host", "missing"])
+    with monkeypatch.context() as patch:
+        patch.setattr(containers, "_values", None)  # which copies
+        frames = [containers.serialize(each)[1][0] for each in (array, other)]
+    for frame, expected in zip(frames, (F, F + 1), strict=True):
+        assert np.array_equal(frame.view(np.float32).reshape(F.shape), expected)
+    assert np.array_equal(containers.serialize(array)[1][0].view(np.float32).reshape(F.shape), F), "a copy is sent once"
+    containers.copy_early(array)
+    before = len(containers._early)
+    del array, results
+    gc.collect()
+    assert len(containers._early) == before - 1, "copies outlive their arrays"
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,41 @@ def _order_of_waits() -> list[str]:
     return order
 
 
+def test_a_worker_listens_while_a_result_is_copied(client: Any) -> None:
+    """Dask serializes small results in the worker's event loop, which would wait for the device."""
+    first, second = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    x = client.submit(_on_device, np.arange(12.0, dtype=np.float32), workers=[first], pure=False)
+    wait(x)
+    client.run(_copy_slowly, workers=[first])
+    try:
+        copy = client.submit(np.asarray, x, workers=[second], allow_other_workers=False, pure=False)
+        time.sleep(0.3)
+        began = time.monotonic()
+        assert client.run(lambda: 7, workers=[first]) == {first: 7}
+        assert time.monotonic() - began < 1.5, "the worker answered only after the copy"
+        assert np.array_equal(copy.result(), np.arange(12.0))
+    finally:
+        client.run(_copy_as_usual, workers=[first])
+
+
+def _copy_slowly() -> None:
+    from vkamp.dask import containers
+
+    copied = containers._values
+
+    def slowly(container: Any) -> Any:
+        time.sleep(2.5)
+        return copied(container)
+
+    containers._values, containers._copied = slowly, copied  # type: ignore[attr-defined]
+
+
+def _copy_as_usual() -> None:
+    from vkamp.dask import containers
+
+    containers._values = containers._copied  # type: ignore[attr-defined]
+
+
 def test_replicas_stay_without_the_memory_manager() -> None:
     """As docs/dask.md says: a product with a factor that every worker has does not send it again."""
     values = np.random.default_rng(3).integers(-4, 5, (256, 256)).astype(np.float32)

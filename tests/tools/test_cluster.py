@@ -24,9 +24,20 @@ def client() -> Iterator[Any]:
 def test_programs_that_are_measured_are_right(client: Any, name: str) -> None:
     """They check their results themselves."""
     sizes = cluster.Sizes(
-        plate=128, steps=8, together=4, paths=256, days=512, rows=128, inner=64, strips=4, runs=1, timeout=60.0
+        plate=128,
+        steps=8,
+        together=4,
+        paths=256,
+        days=512,
+        blocks=8,
+        rows=128,
+        inner=64,
+        strips=4,
+        runs=1,
+        timeout=60.0,
     )
     found = cluster.measured(client, name, sizes)
     assert found.seconds > 0
     # Only halos and sums go from worker to worker; the right factor is copied to all of them before.
     assert found.moved < 1 << 20
+    assert len(found.lines) == 2 and all("blocks in" in line for line in found.lines)

@@ -74,6 +74,17 @@ class Block:
         return int(self.container.extent.size())
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def flags(self) -> Any:
+        """Those of a numpy array that owns its elements, as the device's array does. Dask asks for them after every
+        selection."""
+        return np.empty(0, self.dtype).flags
+
+    @property
     def nbytes(self) -> int:
         """The bytes of the elements."""
         return containers.size_of(self.container)
@@ -102,13 +113,9 @@ class Block:
         selected, shape = parts
         if 0 in shape or not shape:
             return np.asarray(self)[key]
-        source = amp.array_view(self.container)
-        whole = all(part == slice(0, n, 1) for part, n in zip(selected, self.shape, strict=True))
-        if not whole:
-            source = source[tuple(selected)]
-        elif shape == self.shape:
-            return self
-        return Block(alg.copy(source)).reshape(shape)
+        if all(part == slice(0, n, 1) for part, n in zip(selected, self.shape, strict=True)):
+            return self.reshape(shape)
+        return Block(alg.copy(amp.array_view(self.container)[tuple(selected)])).reshape(shape)
 
     def reshape(self, *shape: Any) -> Any:
         """The same elements in another shape, as in numpy."""

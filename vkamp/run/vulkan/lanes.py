@@ -31,7 +31,7 @@ _PIECE, _SMALLEST = 16 << 20, 4 << 20
 #: The least pieces of each thread, if they can be smaller than a lane.
 _EACH = 2
 #: Transfers of fewer bytes go through staging memory.
-_MIN = 32 << 20
+_MIN = 8 << 20
 _Bytes = NDArray[np.uint8]
 
 
