@@ -33,7 +33,7 @@ def test_programs_that_are_measured_are_right(client: Any, name: str) -> None:
         rows=128,
         inner=64,
         strips=4,
-        runs=1,
+        seconds=0.1,
         timeout=60.0,
     )
     found = cluster.measured(client, name, sizes)

@@ -79,10 +79,10 @@ def padded(array: da.Array, depths: dict[int, int], boundaries: dict[int, Any]) 
         graph[(name, *place)] = (_Join(place, tuple(wide), tuple(parts)), (array.name, *place), edges)
     chunks = tuple(tuple(n + 2 * depths[k] for n in sizes) for k, sizes in enumerate(array.chunks))
     layers = HighLevelGraph.from_collections(name, graph, dependencies=[array])
-    return da.Array(layers, name, chunks, array.dtype, meta=array._meta)
+    return da.Array(layers, name, chunks, array.dtype, meta=np.empty((0,) * array.ndim, array.dtype))
 
 
-class _Side(NamedTuple):
+class _Stretch(NamedTuple):
     """What a block with its halo has along one dimension, before, in or after the block.
 
     ``block``: which block has the elements ``rows``, which are repeated ``times`` times; or a ``value`` instead.
@@ -95,31 +95,31 @@ class _Side(NamedTuple):
     value: Any = None
 
 
-def _sides(sizes: Sequence[int], at: int, depth: int, boundary: Any) -> tuple[_Side, _Side, _Side]:
+def _sides(sizes: Sequence[int], at: int, depth: int, boundary: Any) -> tuple[_Stretch, _Stretch, _Stretch]:
     """The three sides of the block number ``at`` of a dimension."""
     last, n = len(sizes) - 1, sizes[at]
 
-    def first_of(block: int) -> _Side:
-        return _Side(block, (0, depth, 1), depth)
+    def first_of(block: int) -> _Stretch:
+        return _Stretch(block, (0, depth, 1), depth)
 
-    def last_of(block: int) -> _Side:
-        return _Side(block, (sizes[block] - depth, sizes[block], 1), depth)
+    def last_of(block: int) -> _Stretch:
+        return _Stretch(block, (sizes[block] - depth, sizes[block], 1), depth)
 
     if boundary == "periodic":
         outer = last_of(last), first_of(0)
     elif boundary == "reflect":
         end = n - depth - 1
         outer = (
-            _Side(at, (depth - 1, None, -1), depth),
-            _Side(at, (n - 1, end if end >= 0 else None, -1), depth),
+            _Stretch(at, (depth - 1, None, -1), depth),
+            _Stretch(at, (n - 1, end if end >= 0 else None, -1), depth),
         )
     elif boundary == "nearest":
-        outer = _Side(at, (0, 1, 1), depth, times=depth), _Side(at, (n - 1, n, 1), depth, times=depth)
+        outer = _Stretch(at, (0, 1, 1), depth, times=depth), _Stretch(at, (n - 1, n, 1), depth, times=depth)
     else:
-        outer = (_Side(at, (0, 0, 1), depth, value=boundary),) * 2
+        outer = (_Stretch(at, (0, 0, 1), depth, value=boundary),) * 2
     before = last_of(at - 1) if at else outer[0]
     after = first_of(at + 1) if at < last else outer[1]
-    return before, _Side(at, (0, n, 1), n), after
+    return before, _Stretch(at, (0, n, 1), n), after
 
 
 class _PartOf(NamedTuple):
@@ -132,7 +132,7 @@ class _PartOf(NamedTuple):
     shape: tuple[int, ...]
 
 
-def _part(place: tuple[int, ...], size: tuple[int, ...], sides: dict[int, _Side]) -> _PartOf:
+def _part(place: tuple[int, ...], size: tuple[int, ...], sides: dict[int, _Stretch]) -> _PartOf:
     block, rows, shape = list(place), [(0, n, 1) for n in size], list(size)
     for axis, side in sides.items():
         block[axis], rows[axis], shape[axis] = side.block, side.rows, side.size
