@@ -23,6 +23,8 @@ from vkamp.dask.blocks import Block, concatenate
 from vkamp.dask.spilling import with_room
 from vkamp.tracebacks import entry_point
 
+#: What a slice has: the first element, the end, and the step.
+_Rows = tuple[int, "int | None", int]
 _KINDS = ("periodic", "reflect", "nearest")
 
 
@@ -89,7 +91,7 @@ class _Stretch(NamedTuple):
     """
 
     block: int
-    rows: tuple[int, int | None, int]
+    rows: _Rows
     size: int
     times: int = 1
     value: Any = None
@@ -126,14 +128,15 @@ class _PartOf(NamedTuple):
     """A part of a block with its halo: some ``rows`` of a block, of which axes are repeated; or a ``value``."""
 
     block: tuple[int, ...] | None
-    rows: tuple[tuple[int, int | None, int], ...]
+    rows: tuple[_Rows, ...]
     times: tuple[tuple[int, int], ...]
     value: Any
     shape: tuple[int, ...]
 
 
 def _part(place: tuple[int, ...], size: tuple[int, ...], sides: dict[int, _Stretch]) -> _PartOf:
-    block, rows, shape = list(place), [(0, n, 1) for n in size], list(size)
+    block, shape = list(place), list(size)
+    rows: list[_Rows] = [(0, n, 1) for n in size]
     for axis, side in sides.items():
         block[axis], rows[axis], shape[axis] = side.block, side.rows, side.size
     # Boundaries of later dimensions include the corners, as in Dask.
@@ -145,11 +148,11 @@ def _part(place: tuple[int, ...], size: tuple[int, ...], sides: dict[int, _Stret
 class _Wrapped:
     """Rows in a task's arguments: Dask looks for keys and tasks in tuples."""
 
-    def __init__(self, rows: tuple[tuple[int, int | None, int], ...]) -> None:
+    def __init__(self, rows: tuple[_Rows, ...]) -> None:
         self.selection = _selection(rows)
 
 
-def _selection(rows: Sequence[tuple[int, int | None, int]]) -> tuple[slice, ...]:
+def _selection(rows: Sequence[_Rows]) -> tuple[slice, ...]:
     return tuple(slice(*each) for each in rows)
 
 
