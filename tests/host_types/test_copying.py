@@ -33,7 +33,7 @@ def test_every_byte_and_no_other(threads, size):
 
 
 def test_a_copy_does_not_wait_for_threads_of_other_copies(monkeypatch):
-    monkeypatch.setattr(copying, "_pool", None)
+    monkeypatch.setattr(copying, "_pools", {})
     pool, go_on, calls = copying._executor(), threading.Event(), []
     for _ in range(4 * copying._MAX):
         pool.submit(go_on.wait, 60)

@@ -35,7 +35,8 @@ def _transfer_count() -> int:
 
 _threads = _count()
 _transfer_threads = _transfer_count()
-_pool: ThreadPoolExecutor | None = None
+#: The threads that copy, by what they are for: one kind never waits for another.
+_pools: dict[str, ThreadPoolExecutor] = {}
 
 
 def copy_bytes(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> None:
@@ -81,14 +82,14 @@ def copy_soon(target: NDArray[np.uint8], source: NDArray[np.uint8]) -> Callable[
     return None
 
 
-def in_threads(work: Callable[[], None], count: int) -> None:
+def in_threads(work: Callable[[], None], count: int, purpose: str) -> None:
     """Calls ``work`` in this thread, and at the same time in up to ``count - 1`` others; waits for all, even after
     Ctrl-C. Raises what one of the calls raises. Calls that have not begun when this thread's ends are left out: the
-    other threads may be busy with other copies."""
+    other threads may be busy with other copies for the same purpose, which has :func:`transfer_threads`."""
     others: list[Future[None]] = []
     try:
         for _ in range(count - 1):
-            others.append(_executor().submit(work))
+            others.append(_executor(purpose).submit(work))
     except RuntimeError:
         pass  # The interpreter is shutting down: this thread alone does the work.
     failures: list[BaseException] = []
@@ -128,20 +129,20 @@ def _finish(others: Sequence[Future[None]]) -> None:
         raise interrupt
 
 
-def _executor() -> ThreadPoolExecutor:
-    global _pool
-    if _pool is None:
+def _executor(purpose: str = "copy") -> ThreadPoolExecutor:
+    found = _pools.get(purpose)
+    if found is None:
         from concurrent.futures import ThreadPoolExecutor  # Imported when needed: it takes long to load.
 
         # As many as four copies use: streams have two in each direction.
-        _pool = ThreadPoolExecutor(4 * _MAX, "vkamp-copy")
-    return _pool
+        count = 4 * _MAX if purpose == "copy" else _transfer_threads
+        found = _pools.setdefault(purpose, ThreadPoolExecutor(count, f"vkamp-{purpose}"))
+    return found
 
 
 def _forget() -> None:
     """A forked child does not have the threads."""
-    global _pool
-    _pool = None
+    _pools.clear()
 
 
 if hasattr(os, "register_at_fork"):
