@@ -38,7 +38,7 @@ def test_a_copy_does_not_wait_for_threads_of_other_copies(monkeypatch):
     for _ in range(4 * copying._MAX):
         pool.submit(go_on.wait, 60)
     try:
-        copying.in_threads(lambda: calls.append(threading.current_thread()), 4)
+        copying.in_threads(lambda: calls.append(threading.current_thread()), 4, "any")
         assert calls == [threading.current_thread()]
     finally:
         go_on.set()

@@ -129,14 +129,14 @@ def _finish(others: Sequence[Future[None]]) -> None:
         raise interrupt
 
 
-def _executor(purpose: str = "copy") -> ThreadPoolExecutor:
+def _executor(purpose: str = "any") -> ThreadPoolExecutor:
     found = _pools.get(purpose)
     if found is None:
         from concurrent.futures import ThreadPoolExecutor  # Imported when needed: it takes long to load.
 
         # As many as four copies use: streams have two in each direction.
-        count = 4 * _MAX if purpose == "copy" else _transfer_threads
-        found = _pools.setdefault(purpose, ThreadPoolExecutor(count, f"vkamp-{purpose}"))
+        count = 4 * _MAX if purpose == "any" else _transfer_threads
+        found = _pools.setdefault(purpose, ThreadPoolExecutor(count, f"vkamp-copy-{purpose}"))
     return found
 
 
