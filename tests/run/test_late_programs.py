@@ -104,6 +104,21 @@ def test_another_thread_may_use_the_queue(runner, held):
     assert np.array_equal(found[0], np.arange(N) + 10)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_another_thread_may_submit_between_the_binding_and_the_enqueuing(runner, held, count):
+    buffer, queue = runner.buffer(np.arange(N)), runner.queue
+    programs = [new_program(f"a[i] + odd - odd + {7 + k}") for k in range(count)]
+    with late_programs():
+        made = [queue.ready(Dispatch(queue.program(p), (buffer,), b"", (-(-N // 64), 1, 1), (True,))) for p in programs]
+        held.may.set()
+        other = threading.Thread(target=lambda: runner.read(buffer))
+        other.start()
+        other.join(60)
+        enqueue = made[0].enqueue if count == 1 else queue.together(made)
+        enqueue()
+    assert np.array_equal(runner.read(buffer), np.arange(N) + sum(range(7, 7 + count)))
+
+
 def test_what_depends_on_a_program_that_cannot_be_made_does_not_run(runner, held):
     first, other = runner.buffer(np.arange(N)), runner.buffer(np.arange(N))
     good, bad = new_program("a[i] + odd - odd + 5"), new_program("a[i] * odd / odd + 9")

@@ -147,6 +147,9 @@ class VulkanQueue(QueueWithLatePrograms):
                     self._resubmit(recorded, [work], 1, recorded.slots)
                     return
             pending.append(work if self._sink is None else work.timed())
+            if work.program.pipeline is None:
+                # Another thread may have submitted everything since the launch was bound.
+                self._awaits_programs = True
             if self._awaits_programs and len(pending) < _MAX_PENDING:
                 return
             if self._may_wait(work, len(pending)):
@@ -166,6 +169,7 @@ class VulkanQueue(QueueWithLatePrograms):
         with device.lock:
             pending, running, _ = self._state
             is_plain = not self.immediate and self._sink is None and device.sharing is None
+            is_plain = is_plain and not (device.pipelines.is_making and is_awaited(work))
             if is_plain and self._poll and not running and not pending:
                 pending.extend(work)
                 self._submit()
