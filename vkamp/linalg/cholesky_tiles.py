@@ -1,8 +1,10 @@
-"""Cholesky's factorisation on GPUs: tiles factor a block and the rows below it, with a row in each thread's registers.
+"""Cholesky's factorisation on GPUs: tiles factor a block and the columns beside it, with a column in each thread's
+registers.
 
-The rest of the matrix is updated by products. That takes two or three launches for a block, because its latency, and
-not the operations, is what a block costs. Columns move on with each step, so that loops need no copies of their bodies
-(:mod:`vkamp.linalg.qr_tiles`).
+The factor is computed as the upper triangle ``u`` with ``a = u^H @ u``, so that threads with neighbouring columns load
+and store neighbouring elements. Its latency, and not the operations, is what a block costs. A few blocks make a strip:
+one product brings each block of the strip up to date, and one for the whole strip updates the rest of the matrix.
+Elements move on with each step, so that loops need no copies of their bodies (:mod:`vkamp.linalg.qr_tiles`).
 """
 
 # Kernels have untyped parameters.
@@ -19,12 +21,17 @@ from vkamp.linalg._parts import conjugated
 
 #: The rows of a block; half as many of complex128.
 WIDE = 64
-#: The threads of a tile that have rows below the block.
-_BELOW = 64
-#: The columns that are factored between two barriers.
+#: The threads of a tile that have columns beside the block.
+_BESIDE = 64
+#: The rows that are factored between two barriers.
 _FEW = 4
-#: The columns that one product updates, at most: elements above the diagonal are updated only beside it.
-_STRIP = 2048
+#: The phases of the loop over a block's rows. Threads have fewer elements in each phase than in the one before.
+_PHASES = 4
+#: The rows of a strip, and the columns that one product updates, at most: elements below the diagonal are updated only
+#: beside it.
+_STRIP, _ACROSS = 256, 1024
+#: The rows and columns of a tile that transposes.
+_SIDE, _ROWS = 32, 8
 
 
 @amp.func
@@ -37,7 +44,7 @@ def root(x: Any) -> Any:
 
 @amp.func
 def solve_few(own: Any, corner: Any, x: Any, half: Any, place: Any) -> Any:
-    """Solves ``x @ l^H = own[:_FEW]``, where ``l`` is the factor of the corner; ``place``: the row of the corner that
+    """Solves ``l @ x = own[:_FEW]``, where ``l`` is the factor of the corner; ``place``: the column of the corner that
     the thread has, if any."""
     kind = type(own[0])
     factor = amp.private((_FEW, _FEW), kind)
@@ -48,108 +55,139 @@ def solve_few(own: Any, corner: Any, x: Any, half: Any, place: Any) -> Any:
         diagonal = root(d)
         inverse = kind(1) / diagonal
         for i in amp.static_range(q + 1, _FEW):
-            y = corner[half, i, q]
+            y = conjugated(corner[half, i, q])
             for r in amp.static_range(q):
                 y -= factor[i, r] * conjugated(factor[q, r])
             factor[i, q] = y * inverse
         z = own[q]
         for r in amp.static_range(q):
-            z -= x[r] * conjugated(factor[q, r])
+            z -= x[r] * factor[q, r]
         x[q] = diagonal if place == q else z * inverse
 
 
 # Every tile factors the block at the diagonal: that takes no longer, and saves a launch. So no tile may store it in the
 # matrix, where others read it.
 @amp.kernel
-def factor_panel(t_idx, a, adjoint, diagonals, start, size, count, *, rows: amp.constant):
-    """Factors the block of ``size`` rows at ``start``, and solves ``x @ l^H = a`` for the rows below it.
+def factor_panel(t_idx, u, diagonals, start, size, count, *, rows: amp.constant):
+    """Factors the block of ``size`` rows at ``start``, and solves ``l @ x = u`` for the columns beside it.
 
-    The first ``rows`` threads have the rows of the block, after which it is a unit matrix, and each other thread has a
-    row below it. Stores the factor in ``diagonals``, ``x`` in its place, and its adjoint. ``count``: the steps of
-    ``_FEW`` columns, unknown to the compiler.
+    The first ``rows`` threads have the columns of the block, after which it is a unit matrix, and each other thread has
+    a column beside it. Stores the factor in ``diagonals``, and ``x`` in its place. ``count``: the steps of ``_FEW``
+    rows in a phase, unknown to the compiler.
     """
-    kind = type(a[0, 0, 0])
+    kind = type(u[0, 0, 0])
     corner = amp.tile_static((2, _FEW, _FEW), kind)
     solved = amp.tile_static((2, rows, _FEW), kind)
     own = amp.private(rows, kind)
     x = amp.private(_FEW, kind)
     n = t_idx.tile[0]
     t = t_idx.local[1]
-    row = t if t < rows else t + t_idx.tile[1] * _BELOW
-    at = min(start + row, a.extent[1] - 1)
-    exists = row < size if t < rows else start + row < a.extent[1]
+    column = t if t < rows else t + t_idx.tile[1] * _BESIDE
+    at = min(start + column, u.extent[2] - 1)
+    exists = column < size if t < rows else start + column < u.extent[2]
+    stores = exists and (t >= rows or t_idx.tile[1] == 0)
     for k in amp.static_range(rows):
         own[k] = kind(1) if k == t else kind(0)
-        if exists and k < size and k <= row:
-            own[k] = a[n, at, start + k]
-    for step in range(count):
-        half = step % 2
-        place = t - step * _FEW
-        if place >= 0 and place < _FEW:
-            for q in amp.static_range(_FEW):
-                corner[half, place, q] = own[q]
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        solve_few(own, corner, x, half, place)
-        if t < rows:
-            # Finished columns lose multiples of zeros.
-            for q in amp.static_range(_FEW):
-                solved[half, place & (rows - 1), q] = x[q] if place >= _FEW else kind(0)
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        for p in amp.static_range(_FEW, rows):
-            y = own[p]
-            for q in amp.static_range(_FEW):
-                y -= (x[q] if place >= _FEW else kind(0)) * conjugated(solved[half, p, q])
-            own[p - _FEW] = y
-        for q in amp.static_range(_FEW):
-            own[rows - _FEW + q] = x[q]
-    if exists and (t >= rows or t_idx.tile[1] == 0):
-        for k in amp.static_range(rows):
+        if exists and k < size and k <= column:
+            own[k] = u[n, start + k, at]
+    for phase in amp.static_range(_PHASES):
+        for s in range(count):
+            step = phase * amp.tdiv(rows, _PHASES * _FEW) + s
+            half = step % 2
+            place = t - step * _FEW
+            if place >= 0 and place < _FEW:
+                for q in amp.static_range(_FEW):
+                    corner[half, place, q] = own[q]
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            solve_few(own, corner, x, half, place)
             if t < rows:
-                diagonals[n, start + row, k] = own[k]
-            else:
-                a[n, at, start + k] = own[k]
-                adjoint[n, k, row - rows] = conjugated(own[k])
+                # Finished columns lose multiples of zeros.
+                for q in amp.static_range(_FEW):
+                    solved[half, place & (rows - 1), q] = x[q] if place >= _FEW else kind(0)
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            for p in amp.static_range(_FEW, rows - phase * amp.tdiv(rows, _PHASES)):
+                y = own[p]
+                for q in amp.static_range(_FEW):
+                    y -= (x[q] if place >= _FEW else kind(0)) * conjugated(solved[half, p, q])
+                own[p - _FEW] = y
+            for q in amp.static_range(_FEW):
+                row = step * _FEW + q
+                if stores and row < size and place >= q:
+                    if t < rows:
+                        diagonals[n, row, start + column] = x[q]
+                    else:
+                        u[n, start + row, at] = x[q]
 
 
 @amp.kernel
-def finish(idx, a, diagonals, rows):
-    """Stores the factors of the blocks at the diagonal, and zeros above it."""
-    i = idx[1]
-    j = idx[2]
-    if j > i:
-        a[idx] = type(a[idx])(0)
-    elif j >= i - i % rows:
-        a[idx] = diagonals[idx[0], i, j % rows]
+def adjoint_of(t_idx, source, out, diagonals, rows, *, lower: amp.constant):
+    """Stores the adjoint of the upper triangle of each matrix, with the blocks of the diagonal from ``diagonals``, and
+    zeros above it; with ``lower``, that of the lower triangle."""
+    kind = type(out[0, 0, 0])
+    stage = amp.tile_static((_SIDE, _SIDE + 1), kind)
+    n = t_idx.tile[0]
+    x = t_idx.local[2]
+    count = source.extent[1]
+    for p in amp.static_range(amp.tdiv(_SIDE, _ROWS)):
+        y = t_idx.local[1] + p * _ROWS
+        i = t_idx.tile[2] * _SIDE + y
+        j = t_idx.tile[1] * _SIDE + x
+        z = kind(0)
+        if i < count and j < count:
+            if lower:
+                if i >= j:
+                    z = source[n, i, j]
+            elif i <= j:
+                if i >= j - j % rows:
+                    z = diagonals[n, i % rows, j]
+                else:
+                    z = source[n, i, j]
+        stage[y, x] = conjugated(z)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for p in amp.static_range(amp.tdiv(_SIDE, _ROWS)):
+        y = t_idx.local[1] + p * _ROWS
+        i = t_idx.tile[1] * _SIDE + y
+        j = t_idx.tile[2] * _SIDE + x
+        if i < count and j < count:
+            out[n, i, j] = stage[x, y]
+
+
+def _adjoint(view: amp.accelerator_view, source: Any, out: Any, diagonals: Any, width: int, lower: bool) -> None:
+    batch, n, _ = map(int, source.extent)
+    tiles = -(-n // _SIDE)
+    amp.parallel_for_each(
+        view, amp.extent(batch, tiles * _ROWS, tiles * _SIDE).tile(1, _ROWS, _SIDE), adjoint_of, source, out, diagonals,
+        width, lower=lower,
+    )  # fmt: skip
 
 
 def factor(view: amp.accelerator_view, made: Any) -> None:
     """Replaces the lower triangles of a batch by the factors, and stores zeros above them."""
     batch, n, _ = map(int, made.extent)
     width = WIDE if made.dtype.itemsize <= 8 else WIDE // 2
-    diagonals, adjoints = (
-        amp.array(amp.extent(batch, *shape), made.dtype, accelerator_view=view)
-        for shape in ((n, width), (width, max(n - width, 1)))
-    )
-    for start in range(0, n, width):
-        size = min(width, n - start)
-        below = n - start - size
-        threads = width + _BELOW
-        amp.parallel_for_each(
-            view, amp.extent(batch, max(-(-below // _BELOW), 1) * threads).tile(1, threads), factor_panel, made,
-            adjoints, diagonals, start, size, width // _FEW, rows=width,
-        )  # fmt: skip
-        if below > 0:
-            x = Matrix(made).part(slice(start + size, n), slice(start, start + size))
-            adjoint = Matrix(adjoints).part(slice(0, size), slice(0, below))
-            _update(view, Matrix(made), x, adjoint, start + size)
-    amp.parallel_for_each(view, made.extent, finish, made, diagonals, width)
+    upper = amp.array(made.extent, made.dtype, accelerator_view=view)
+    diagonals = amp.array(amp.extent(batch, width, n), made.dtype, accelerator_view=view)
+    _adjoint(view, made, upper, diagonals, width, True)
+    threads = width + _BESIDE
+    whole = Matrix(upper)
+    for first in range(0, n, _STRIP):
+        last = min(first + _STRIP, n)
+        for start in range(first, last, width):
+            size = min(width, n - start)
+            if start > first:
+                _update(view, whole, slice(first, start), slice(start, start + size), slice(start, n))
+            beside = n - start - size
+            amp.parallel_for_each(
+                view, amp.extent(batch, max(-(-beside // _BESIDE), 1) * threads).tile(1, threads), factor_panel, upper,
+                diagonals, start, size, width // _FEW // _PHASES, rows=width,
+            )  # fmt: skip
+        for start in range(last, n, _ACROSS):
+            _update(view, whole, slice(first, last), slice(start, min(start + _ACROSS, n)), slice(start, n))
+    _adjoint(view, upper, made, diagonals, width, False)
 
 
-def _update(view: amp.accelerator_view, whole: Matrix, x: Matrix, adjoint: Matrix, start: int) -> None:
-    """Subtracts ``x @ x^H`` from the rows and columns from ``start`` on, in strips of columns."""
-    every = slice(0, x.columns)
-    for first in range(start, whole.rows, _STRIP):
-        rows, columns = slice(first, whole.rows), slice(first, min(first + _STRIP, whole.rows))
-        left = x.part(slice(first - start, x.rows), every) if first > start else x
-        right = adjoint.part(every, slice(first - start, columns.stop - start))
-        _triangles.product(view, -1, left, right, 1, whole.part(rows, columns))
+def _update(view: amp.accelerator_view, whole: Matrix, done: slice, rows: slice, columns: slice) -> None:
+    """Subtracts what the factored rows ``done`` contribute to ``rows`` and ``columns``."""
+    left, right = whole.part(done, rows), whole.part(done, columns)
+    adjoint = Matrix(left.values, True, left.values.dtype.kind == "c")
+    _triangles.product(view, -1, adjoint, right, 1, whole.part(rows, columns))
