@@ -20,6 +20,8 @@ from vkamp.blas._vectors import element
 BLOCK, WIDE = 32, 128
 #: The threads of a tile that solves a triangular block, each for one column.
 _THREADS = 64
+#: The phases of the loop over the rows of a block. Threads have fewer elements in each phase than in the one before.
+_PHASES = 4
 
 
 @amp.kernel
@@ -155,8 +157,8 @@ def solve_tile(
 ):  # fmt: skip
     """Solves ``a @ x = b`` with a column of ``b`` in each thread's registers.
 
-    The block of ``a`` is stored in ``tile_static`` memory, in each row a column from its diagonal on. ``steps``: as
-    ``rows``, unknown to the compiler.
+    The block of ``a`` is stored in ``tile_static`` memory, in each row a column from its diagonal on. ``steps``: the
+    rows of a phase, unknown to the compiler.
     """
     kind = type(b[0, 0, 0])
     block = amp.tile_static((rows, rows), kind)
@@ -181,19 +183,20 @@ def solve_tile(
             if p < count:
                 i = count - 1 - p if upper else p
                 x[p] = b[n, column, i] if b_turned else b[n, i, column]
-        for r in range(steps):
-            solved = x[0]
-            if not unit:
-                solved = solved * inverses[r]
-            if r < count:
-                i = count - 1 - r if upper else r
-                if b_turned:
-                    b[n, column, i] = solved
-                else:
-                    b[n, i, column] = solved
-            for p in amp.static_range(1, rows):
-                x[p - 1] = x[p] - block[r, p] * solved
-            x[rows - 1] = kind(0)
+        for phase in amp.static_range(_PHASES):
+            for s in range(steps):
+                r = phase * amp.tdiv(rows, _PHASES) + s
+                solved = x[0]
+                if not unit:
+                    solved = solved * inverses[r]
+                if r < count:
+                    at = count - 1 - r if upper else r
+                    if b_turned:
+                        b[n, column, at] = solved
+                    else:
+                        b[n, at, column] = solved
+                for p in amp.static_range(1, rows - phase * amp.tdiv(rows, _PHASES)):
+                    x[p - 1] = x[p] - block[r, p] * solved
 
 
 @amp.kernel
@@ -268,7 +271,7 @@ def _apply(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Ma
         if solves:
             rows = block_of(view, b)
             amp.parallel_for_each(
-                view, domain, solve_tile, a.values, b.values, b.rows, b.columns, rows, rows=rows, **forms
+                view, domain, solve_tile, a.values, b.values, b.rows, b.columns, rows // _PHASES, rows=rows, **forms
             )
         else:
             amp.parallel_for_each(
