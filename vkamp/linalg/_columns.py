@@ -1,27 +1,56 @@
-"""Loads and stores of a few columns of a matrix whose rows are divided among the threads of a tile.
+"""Panels of a matrix with their columns in a row: copies from and to the matrix.
 
-Each thread owns whole rows, and adjacent rows are far apart in memory. If each thread loaded its own elements, a
-subgroup would access one cache line per lane, and the same lines again for each column. Adjacent threads load adjacent
-elements of a row instead, and then exchange them in ``tile_static`` memory.
+Threads that factor a panel own whole rows of it, and adjacent rows are far apart in the matrix. In a copy of the panel
+by columns, adjacent threads load adjacent elements.
 """
+
+# Kernels have untyped parameters.
+# mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import vkamp as amp
 
-#: The ``tile_static`` memory of a device without limits, and the part of it that an exchange may take.
-_MEMORY, _PART = 32 * 1024, 0.75
+#: The rows and columns of a block that a tile transposes, and the rows of its threads.
+_SIDE, _ROWS = 32, 8
 
 
-def is_staged(view: amp.accelerator_view, dtype: np.dtype[Any], threads: int, columns: int) -> bool:
-    """Whether a tile has the memory for the exchange of ``columns`` elements of each thread."""
-    limits = view.accelerator.limits
-    memory = _MEMORY if limits is None else limits.shared_bytes
-    return columns > 1 and dtype.itemsize * columns * (threads + 4) <= _PART * memory
+@amp.kernel
+def move_panel(t_idx, a, panel, first, count, *, stores: amp.constant):
+    """``panel[n, c, i] = a[n, i, first + c]`` for ``count`` columns, from row ``first`` on; with ``stores``, the
+    reverse."""
+    stage = amp.tile_static((_SIDE, _SIDE + 1), type(a[0, 0, 0]))
+    n = t_idx.tile[0]
+    top = first + t_idx.tile[1] * _SIDE
+    side = t_idx.tile[2] * _SIDE
+    x = t_idx.local[2]
+    for p in amp.static_range(amp.tdiv(_SIDE, _ROWS)):
+        y = t_idx.local[1] + p * _ROWS
+        if stores:
+            if side + y < count and top + x < a.extent[1]:
+                stage[y, x] = panel[n, side + y, top + x]
+        elif top + y < a.extent[1] and side + x < count:
+            stage[y, x] = a[n, top + y, first + side + x]
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for p in amp.static_range(amp.tdiv(_SIDE, _ROWS)):
+        y = t_idx.local[1] + p * _ROWS
+        if stores:
+            if top + y < a.extent[1] and side + x < count:
+                a[n, top + y, first + side + x] = stage[x, y]
+        elif side + y < count and top + x < a.extent[1]:
+            panel[n, side + y, top + x] = stage[x, y]
+
+
+def move(view: amp.accelerator_view, a: Any, panel: Any, first: int, last: int, *, stores: bool) -> None:
+    """Copies the columns ``first`` to ``last`` of a batch to its panel, from row ``first`` on, or back."""
+    batch, rows, _ = map(int, a.extent)
+    down, across = -(-(rows - first) // _SIDE), -(-(last - first) // _SIDE)
+    amp.parallel_for_each(
+        view, amp.extent(batch, down * _ROWS, across * _SIDE).tile(1, _ROWS, _SIDE), move_panel, a, panel, first,
+        last - first, stores=stores,
+    )  # fmt: skip
 
 
 def threads_of(most: int, rows: int) -> tuple[int, int]:
@@ -31,59 +60,25 @@ def threads_of(most: int, rows: int) -> tuple[int, int]:
 
 
 @amp.func
-def load_columns(
-    t_idx: Any, a: Any, own: Any, top: Any, start: Any, stop: Any, *, threads: amp.constant, staged: amp.constant
-) -> Any:
-    """Loads the columns ``start`` to ``stop`` from row ``top`` on, zeros after their end: a thread has every
+def load_columns(panel: Any, own: Any, n: Any, t: Any, top: Any, start: Any, stop: Any, *, threads: amp.constant) -> Any:
+    """Loads the columns ``start`` to ``stop`` of a panel from row ``top`` on, zeros after their end: a thread has every
     ``threads``-th row."""
-    t = t_idx.local[1]
-    n = t_idx.tile[0]
     kind = type(own[0, 0])
-    columns = own.extent[1]
     for r in amp.static_range(own.extent[0]):
-        for c in amp.static_range(columns):
-            e = t + c * threads
-            i = top + r * threads + (e // columns if staged else t)
-            k = start + (e % columns if staged else c)
+        i = top + t + r * threads
+        for c in amp.static_range(own.extent[1]):
             own[r, c] = kind(0)
-            if i < a.extent[1] and k < stop:
-                own[r, c] = a[n, i, k]
-    if staged:
-        with amp.tile_scope():
-            stage = amp.tile_static((columns, threads + 4), kind)
-            for r in amp.static_range(own.extent[0]):
-                for c in amp.static_range(columns):
-                    e = t + c * threads
-                    stage[e % columns, e // columns] = own[r, c]
-                t_idx.barrier.wait_with_tile_static_memory_fence()
-                for c in amp.static_range(columns):
-                    own[r, c] = stage[c, t]
-                t_idx.barrier.wait_with_tile_static_memory_fence()
+            if i < panel.extent[2] and start + c < stop:
+                own[r, c] = panel[n, start + c, i]
 
 
 @amp.func
 def store_columns(
-    t_idx: Any, a: Any, own: Any, top: Any, start: Any, stop: Any, *, threads: amp.constant, staged: amp.constant
+    panel: Any, own: Any, n: Any, t: Any, top: Any, start: Any, stop: Any, *, threads: amp.constant
 ) -> Any:
-    """Stores what :func:`load_columns` loads; the elements of ``own`` are exchanged."""
-    t = t_idx.local[1]
-    n = t_idx.tile[0]
-    columns = own.extent[1]
-    if staged:
-        with amp.tile_scope():
-            stage = amp.tile_static((columns, threads + 4), type(own[0, 0]))
-            for r in amp.static_range(own.extent[0]):
-                for c in amp.static_range(columns):
-                    stage[c, t] = own[r, c]
-                t_idx.barrier.wait_with_tile_static_memory_fence()
-                for c in amp.static_range(columns):
-                    e = t + c * threads
-                    own[r, c] = stage[e % columns, e // columns]
-                t_idx.barrier.wait_with_tile_static_memory_fence()
+    """Stores what :func:`load_columns` loads."""
     for r in amp.static_range(own.extent[0]):
-        for c in amp.static_range(columns):
-            e = t + c * threads
-            i = top + r * threads + (e // columns if staged else t)
-            k = start + (e % columns if staged else c)
-            if i < a.extent[1] and k < stop:
-                a[n, i, k] = own[r, c]
+        i = top + t + r * threads
+        for c in amp.static_range(own.extent[1]):
+            if i < panel.extent[2] and start + c < stop:
+                panel[n, start + c, i] = own[r, c]

@@ -19,7 +19,7 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
-from vkamp.linalg._columns import is_staged, load_columns, store_columns, threads_of
+from vkamp.linalg._columns import load_columns, move, store_columns, threads_of
 
 #: The columns of a panel. One product updates the rest of the matrix after each panel.
 WIDE = 64
@@ -153,24 +153,25 @@ def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, *, threads: amp.
 # The loop over the columns is no static range on purpose: see vkamp.linalg.qr_tiles.
 @amp.kernel
 def factor_columns(
-    t_idx, a, pivots, start, stop, first, last, count,
-    *, per: amp.constant, columns: amp.constant, threads: amp.constant, best: amp.constant, staged: amp.constant,
+    t_idx, panel, pivots, first, start, stop, last, count,
+    *, per: amp.constant, columns: amp.constant, threads: amp.constant, best: amp.constant,
 ):  # fmt: skip
-    """Factors the columns ``start`` to ``stop``, and brings those of the panel, ``first`` to ``last``, up to date.
+    """Factors the columns ``start`` to ``stop`` of the matrix, and brings those of the panel, ``first`` to ``last``, up
+    to date.
 
     Their rows are exchanged, and the upper rows after ``stop`` are solved. ``count``: as ``columns``, unknown to the
     compiler.
     """
     n = t_idx.tile[0]
     t = t_idx.local[1]
-    kind = type(a[0, 0, 0])
-    rows = a.extent[1]
+    kind = type(panel[0, 0, 0])
+    rows = panel.extent[2]
     own = amp.private((per, columns), kind)
     upper = amp.tile_static((2, columns), kind)
     corner = amp.tile_static((columns, columns), kind)
     places = amp.tile_static(columns, amp.int32)
     sources = amp.tile_static((2, columns), amp.int32)
-    load_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
+    load_columns(panel, own, n, t, start, start - first, stop - first, threads=threads)
     for j in range(count):
         place = find_pivot(t_idx, own, j, start, rows, threads=threads, best=best)
         if t == place & (threads - 1):
@@ -192,10 +193,10 @@ def factor_columns(
             sources[0, t] = source_of(places, t, stop - start)
             sources[1, t] = source_of(places, places[t], stop - start)
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    store_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
+    store_columns(panel, own, n, t, start, start - first, stop - first, threads=threads)
     for k in range(first + t, last, threads):
         if k < start or k >= stop:
-            finish_column(a, places, sources, corner, n, k, start, stop, columns=columns)
+            finish_column(panel, places, sources, corner, n, first, k, start, stop, columns=columns)
 
 
 @amp.func
@@ -214,41 +215,43 @@ def source_of(places: Any, row: Any, count: Any) -> Any:
 
 @amp.func
 def finish_column(
-    a: Any, places: Any, sources: Any, corner: Any, n: Any, k: Any, start: Any, stop: Any, *, columns: amp.constant
-) -> Any:
+    panel: Any, places: Any, sources: Any, corner: Any, n: Any, first: Any, k: Any, start: Any, stop: Any,
+    *, columns: amp.constant,
+) -> Any:  # fmt: skip
     """Exchanges the rows of another column of the panel, and solves its upper part, after the factored columns."""
-    moved = amp.private((2, columns), type(a[0, 0, 0]))
+    kind = type(panel[0, 0, 0])
+    moved = amp.private((2, columns), kind)
     for c in amp.static_range(columns):
         if start + c < stop:
-            moved[0, c] = a[n, start + sources[0, c], k]
-            moved[1, c] = a[n, start + sources[1, c], k]
+            moved[0, c] = panel[n, k - first, start + sources[0, c]]
+            moved[1, c] = panel[n, k - first, start + sources[1, c]]
     for c in amp.static_range(columns):
         if start + c < stop:
-            a[n, start + places[c], k] = moved[1, c]
+            panel[n, k - first, start + places[c]] = moved[1, c]
     for c in amp.static_range(columns):
         if start + c < stop:
-            a[n, start + c, k] = moved[0, c]
+            panel[n, k - first, start + c] = moved[0, c]
     if k >= stop:
-        solved = amp.private(columns, type(a[0, 0, 0]))
+        solved = amp.private(columns, kind)
         for c in amp.static_range(columns):
             if start + c < stop:
                 x = moved[0, c]
                 for q in amp.static_range(c):
                     x -= corner[c, q] * solved[q]
                 solved[c] = x
-                a[n, start + c, k] = x
+                panel[n, k - first, start + c] = x
 
 
 @amp.kernel
-def update_rest(idx, a, start, stop):
+def update_rest(idx, panel, first, start, stop):
     """Subtracts the product of the factored columns and the solved rows from the rest of the panel."""
     n = idx[0]
-    i = stop + idx[1]
-    k = stop + idx[2]
-    x = a[n, i, k]
+    k = stop - first + idx[1]
+    i = stop + idx[2]
+    x = panel[n, k, i]
     for c in range(start, stop):
-        x -= a[n, i, c] * a[n, c, k]
-    a[n, i, k] = x
+        x -= panel[n, c - first, i] * panel[n, k, c]
+    panel[n, k, i] = x
 
 
 @amp.kernel
@@ -307,9 +310,12 @@ def factor(view: amp.accelerator_view, made: Any, pivots: Any) -> bool:
     if shape_of(view, rows, made.dtype) is None:
         return False
     whole = Matrix(made)
+    panel = amp.array(amp.extent(batch, min(WIDE, steps), rows), made.dtype, accelerator_view=view)
     for first in range(0, steps, WIDE):
         last = min(first + WIDE, steps)
-        _factor_panel(view, made, pivots, first, last)
+        move(view, made, panel, first, last, stores=False)
+        _factor_panel(view, panel, pivots, first, last)
+        move(view, made, panel, first, last, stores=True)
         if last - first < columns:
             others = -(-(columns - (last - first)) // _ACROSS) * _ACROSS * _DOWN
             domain = amp.extent(batch, others).tile(1, _ACROSS * _DOWN)
@@ -325,20 +331,21 @@ def factor(view: amp.accelerator_view, made: Any, pivots: Any) -> bool:
     return True
 
 
-def _factor_panel(view: amp.accelerator_view, made: Any, pivots: Any, first: int, last: int) -> None:
-    batch, rows, _ = map(int, made.extent)
-    best = Best64 if made.dtype in (np.float64, np.complex128) else Best32
+def _factor_panel(view: amp.accelerator_view, panel: Any, pivots: Any, first: int, last: int) -> None:
+    batch, _, rows = map(int, panel.extent)
+    best = Best64 if panel.dtype in (np.float64, np.complex128) else Best32
     start = first
     while start < last:
-        shape = shape_of(view, rows - start, made.dtype)
+        shape = shape_of(view, rows - start, panel.dtype)
         assert shape is not None
         threads, per, columns = shape
         stop = min(start + columns, last)
         amp.parallel_for_each(
-            view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, pivots, start, stop, first, last,
+            view, amp.extent(batch, threads).tile(1, threads), factor_columns, panel, pivots, first, start, stop, last,
             columns, per=per, columns=columns, threads=threads, best=best,
-            staged=is_staged(view, made.dtype, threads, columns),
         )  # fmt: skip
         if stop < last and stop < rows:
-            amp.parallel_for_each(view, amp.extent(batch, rows - stop, last - stop), update_rest, made, start, stop)
+            amp.parallel_for_each(
+                view, amp.extent(batch, last - stop, rows - stop), update_rest, panel, first, start, stop
+            )
         start = stop

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.linalg._columns import is_staged, load_columns, store_columns, threads_of
+from vkamp.linalg._columns import load_columns, move, store_columns, threads_of
 from vkamp.linalg._parts import conjugated, largest_part, squared
 
 #: Columns of a panel, whose rest of the matrix is updated by products.
@@ -117,10 +117,10 @@ def either(x: Any, y: Any, *, largest: amp.constant) -> Any:
 
 @amp.func
 def load_scaled(
-    t_idx: Any, a: Any, own: Any, scales: Any, start: Any, stop: Any, *, threads: amp.constant, staged: amp.constant
+    t_idx: Any, panel: Any, own: Any, scales: Any, top: Any, start: Any, stop: Any, *, threads: amp.constant
 ) -> Any:
-    """Loads the columns ``start`` to ``stop`` from row ``start`` on, with zeros behind them, and scales them."""
-    load_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
+    """Loads the columns ``start`` to ``stop`` from row ``top`` on, with zeros behind them, and scales them."""
+    load_columns(panel, own, t_idx.tile[0], t_idx.local[1], top, start, stop, threads=threads)
     for c in amp.static_range(own.extent[1]):
         scales[c] = type(scales[c])(0)
         for r in amp.static_range(own.extent[0]):
@@ -188,8 +188,8 @@ def reflect(own: Any, dots: Any, t: Any, j: Any, factor: Any, beta: Any, *, thre
 # are in their places.
 @amp.kernel
 def factor_columns(
-    t_idx, a, taus, products, start, stop, count,
-    *, per: amp.constant, columns: amp.constant, threads: amp.constant, staged: amp.constant,
+    t_idx, panel, taus, products, first, start, stop, count,
+    *, per: amp.constant, columns: amp.constant, threads: amp.constant,
 ):  # fmt: skip
     """Factors the columns ``start`` to ``stop``; ``products`` of the reflections' vectors, above the diagonal.
 
@@ -197,12 +197,12 @@ def factor_columns(
     """
     n = t_idx.tile[0]
     t = t_idx.local[1]
-    kind = type(a[0, 0, 0])
+    kind = type(panel[0, 0, 0])
     own = amp.private((per, columns), kind)
     scales = amp.private(columns, type(squared(kind(0))))
     dots = amp.private(columns, kind)
     rows = amp.tile_static((columns, columns), kind)
-    load_scaled(t_idx, a, own, scales, start, stop, threads=threads, staged=staged)
+    load_scaled(t_idx, panel, own, scales, start, start - first, stop - first, threads=threads)
     for j in range(count):
         for p in amp.static_range(columns):
             dots[p] = kind(0)
@@ -229,25 +229,24 @@ def factor_columns(
     for c in amp.static_range(columns):
         if t <= c:
             own[0, c] = own[0, c] * scales[c]
-    store_columns(t_idx, a, own, start, start, stop, threads=threads, staged=staged)
+    store_columns(panel, own, n, t, start, start - first, stop - first, threads=threads)
 
 
 @amp.kernel
 def apply_columns(
-    t_idx, a, taus, products, start, stop, last,
+    t_idx, panel, taus, products, first, start, stop, last,
     *, per: amp.constant, columns: amp.constant, few: amp.constant, threads: amp.constant,
-    staged: amp.constant,
 ):  # fmt: skip
     """Applies the reflections of the columns ``start`` to ``stop`` to ``few`` of those behind them."""
     n = t_idx.tile[0]
     t = t_idx.local[1]
-    kind = type(a[0, 0, 0])
-    first = stop + t_idx.tile[1] * few
+    kind = type(panel[0, 0, 0])
+    side = stop - first + t_idx.tile[1] * few
     own = amp.private((per, few), kind)
     v = amp.private((per, columns), kind)
     dots = amp.private(few * columns, kind)
-    load_columns(t_idx, a, own, start, first, last, threads=threads, staged=staged)
-    load_columns(t_idx, a, v, start, start, stop, threads=threads, staged=staged)
+    load_columns(panel, own, n, t, start, side, last - first, threads=threads)
+    load_columns(panel, v, n, t, start, start - first, stop - first, threads=threads)
     for j in amp.static_range(columns):
         if t <= j:
             v[0, j] = kind(1) if t == j else kind(0)
@@ -266,7 +265,7 @@ def apply_columns(
         for c in amp.static_range(few):
             for j in amp.static_range(columns):
                 own[r, c] -= v[r, j] * dots[j * few + c]
-    store_columns(t_idx, a, own, start, first, last, threads=threads, staged=staged)
+    store_columns(panel, own, n, t, start, side, last - first, threads=threads)
 
 
 def shape_of(view: amp.accelerator_view, rows: int, dtype: np.dtype[Any]) -> tuple[int, int, int] | None:
@@ -284,23 +283,25 @@ def factor(view: amp.accelerator_view, made: Any, taus: Any, first: int, last: i
     batch, rows, _ = map(int, made.extent)
     if shape_of(view, rows - first, made.dtype) is None:
         return False
+    panel = amp.array(amp.extent(batch, last - first, rows), made.dtype, accelerator_view=view)
+    move(view, made, panel, first, last, stores=False)
     start = first
     while start < last:
         shape = shape_of(view, rows - start, made.dtype)
         assert shape is not None
         threads, per, columns = shape
         stop = min(start + columns, last)
-        staged = is_staged(view, made.dtype, threads, columns)
         products = amp.array(amp.extent(batch, columns, columns), made.dtype, accelerator_view=view)
         amp.parallel_for_each(
-            view, amp.extent(batch, threads).tile(1, threads), factor_columns, made, taus, products, start, stop,
-            columns, per=per, columns=columns, threads=threads, staged=staged,
+            view, amp.extent(batch, threads).tile(1, threads), factor_columns, panel, taus, products, first, start,
+            stop, columns, per=per, columns=columns, threads=threads,
         )  # fmt: skip
         if stop < last:
             tiles = -(-(last - stop) // _FEW)
             amp.parallel_for_each(
-                view, amp.extent(batch, tiles * threads).tile(1, threads), apply_columns, made, taus, products,
-                start, stop, last, per=per, columns=columns, few=_FEW, threads=threads, staged=staged,
+                view, amp.extent(batch, tiles * threads).tile(1, threads), apply_columns, panel, taus, products,
+                first, start, stop, last, per=per, columns=columns, few=_FEW, threads=threads,
             )  # fmt: skip
         start = stop
+    move(view, made, panel, first, last, stores=True)
     return True
