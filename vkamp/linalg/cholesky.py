@@ -85,7 +85,7 @@ def factor(view: amp.accelerator_view, made: Any) -> None:
     n, whole = int(made.extent[1]), Matrix(made)
     is_complex = made.dtype.kind == "c"
     if _choose.form_of(view) == "tiles":
-        cholesky_tiles.factor(view, made)
+        cholesky_tiles.factor(view, made, made)
         return
     amp.parallel_for_each(view, made.extent, keep_lower, made)
     for start in range(0, n, PANEL):

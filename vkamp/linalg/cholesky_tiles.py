@@ -12,6 +12,7 @@ Elements move on with each step, so that loops need no copies of their bodies (:
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import vkamp as amp
@@ -26,7 +27,7 @@ _BESIDE = 64
 #: The rows that are factored between two barriers.
 _FEW = 4
 #: The phases of the loop over a block's rows. Threads have fewer elements in each phase than in the one before.
-_PHASES = 4
+_PHASES = 2
 #: The rows of a strip, and the columns that one product updates, at most: elements below the diagonal are updated only
 #: beside it.
 _STRIP, _ACROSS = 256, 1024
@@ -35,11 +36,19 @@ _SIDE, _ROWS = 32, 8
 
 
 @amp.func
-def root(x: Any) -> Any:
-    """The square root of a number of the diagonal."""
-    if hasattr(x, "imag"):
-        return type(x)(amp.precise_math.sqrt(x.real))
-    return amp.precise_math.sqrt(x)
+def inverse_root(x: Any) -> Any:
+    """``1 / sqrt(x)``; NaN unless ``x`` is positive.
+
+    The device's approximation with one of Newton's steps: a correctly rounded square root takes half of the time of a
+    block.
+    """
+    kind = type(x)
+    if kind == amp.float64:
+        y = kind(1) / amp.precise_math.sqrt(x)
+    else:
+        y = amp.fast_math.rsqrt(x)
+        y = y * (kind(1.5) - kind(0.5) * x * y * y)
+    return y if x > 0 else kind(math.nan)
 
 
 @amp.func
@@ -52,8 +61,11 @@ def solve_few(own: Any, corner: Any, x: Any, half: Any, place: Any) -> Any:
         d = corner[half, q, q]
         for r in amp.static_range(q):
             d -= factor[q, r] * conjugated(factor[q, r])
-        diagonal = root(d)
-        inverse = kind(1) / diagonal
+        if hasattr(d, "imag"):
+            inverse = kind(inverse_root(d.real))
+        else:
+            inverse = inverse_root(d)
+        diagonal = d * inverse
         for i in amp.static_range(q + 1, _FEW):
             y = conjugated(corner[half, i, q])
             for r in amp.static_range(q):
@@ -68,12 +80,13 @@ def solve_few(own: Any, corner: Any, x: Any, half: Any, place: Any) -> Any:
 # Every tile factors the block at the diagonal: that takes no longer, and saves a launch. So no tile may store it in the
 # matrix, where others read it.
 @amp.kernel
-def factor_panel(t_idx, u, diagonals, start, size, count, *, rows: amp.constant):
+def factor_panel(t_idx, u, adjoints, diagonals, first, start, size, count, *, rows: amp.constant):
     """Factors the block of ``size`` rows at ``start``, and solves ``l @ x = u`` for the columns beside it.
 
     The first ``rows`` threads have the columns of the block, after which it is a unit matrix, and each other thread has
-    a column beside it. Stores the factor in ``diagonals``, and ``x`` in its place. ``count``: the steps of ``_FEW``
-    rows in a phase, unknown to the compiler.
+    a column beside it. Stores the factor in ``diagonals``, ``x`` in its place, and its adjoint in the columns of
+    ``adjoints`` that belong to the strip's rows from ``first`` on. ``count``: the steps of ``_FEW`` rows in a phase,
+    unknown to the compiler.
     """
     kind = type(u[0, 0, 0])
     corner = amp.tile_static((2, _FEW, _FEW), kind)
@@ -83,8 +96,8 @@ def factor_panel(t_idx, u, diagonals, start, size, count, *, rows: amp.constant)
     n = t_idx.tile[0]
     t = t_idx.local[1]
     column = t if t < rows else t + t_idx.tile[1] * _BESIDE
-    at = min(start + column, u.extent[2] - 1)
-    exists = column < size if t < rows else start + column < u.extent[2]
+    at = min(start + column, u.extent[1] - 1)
+    exists = column < size if t < rows else start + column < u.extent[1]
     stores = exists and (t >= rows or t_idx.tile[1] == 0)
     for k in amp.static_range(rows):
         own[k] = kind(1) if k == t else kind(0)
@@ -117,6 +130,7 @@ def factor_panel(t_idx, u, diagonals, start, size, count, *, rows: amp.constant)
                         diagonals[n, row, start + column] = x[q]
                     else:
                         u[n, start + row, at] = x[q]
+                        adjoints[n, at, start - first + row] = conjugated(x[q])
 
 
 @amp.kernel
@@ -153,7 +167,7 @@ def adjoint_of(t_idx, source, out, diagonals, rows, *, lower: amp.constant):
 
 
 def _adjoint(view: amp.accelerator_view, source: Any, out: Any, diagonals: Any, width: int, lower: bool) -> None:
-    batch, n, _ = map(int, source.extent)
+    batch, n = int(out.extent[0]), int(out.extent[1])
     tiles = -(-n // _SIDE)
     amp.parallel_for_each(
         view, amp.extent(batch, tiles * _ROWS, tiles * _SIDE).tile(1, _ROWS, _SIDE), adjoint_of, source, out, diagonals,
@@ -161,33 +175,37 @@ def _adjoint(view: amp.accelerator_view, source: Any, out: Any, diagonals: Any, 
     )  # fmt: skip
 
 
-def factor(view: amp.accelerator_view, made: Any) -> None:
-    """Replaces the lower triangles of a batch by the factors, and stores zeros above them."""
-    batch, n, _ = map(int, made.extent)
-    width = WIDE if made.dtype.itemsize <= 8 else WIDE // 2
-    upper = amp.array(made.extent, made.dtype, accelerator_view=view)
-    diagonals = amp.array(amp.extent(batch, width, n), made.dtype, accelerator_view=view)
-    _adjoint(view, made, upper, diagonals, width, True)
-    threads = width + _BESIDE
-    whole = Matrix(upper)
+def factor(view: amp.accelerator_view, a: Any, out: Any) -> None:
+    """Stores the factors of a batch, of which the lower triangles are read, and zeros above them. ``out`` may be
+    ``a``."""
+    batch, n, _ = map(int, out.extent)
+    width = WIDE if out.dtype.itemsize <= 8 else WIDE // 2
+    # Products read rows that are whole groups of four elements where they are.
+    columns = -(-n // 4) * 4
+    upper, adjoints, diagonals = (
+        amp.array(amp.extent(batch, *shape), out.dtype, accelerator_view=view)
+        for shape in ((n, columns), (n, min(_STRIP, columns)), (width, n))
+    )
+    _adjoint(view, a, upper, diagonals, width, True)
+    whole, left, threads = Matrix(upper), Matrix(adjoints), width + _BESIDE
     for first in range(0, n, _STRIP):
         last = min(first + _STRIP, n)
         for start in range(first, last, width):
             size = min(width, n - start)
             if start > first:
-                _update(view, whole, slice(first, start), slice(start, start + size), slice(start, n))
+                _update(view, whole, left, first, start, slice(start, start + size))
             beside = n - start - size
             amp.parallel_for_each(
                 view, amp.extent(batch, max(-(-beside // _BESIDE), 1) * threads).tile(1, threads), factor_panel, upper,
-                diagonals, start, size, width // _FEW // _PHASES, rows=width,
+                adjoints, diagonals, first, start, size, width // _FEW // _PHASES, rows=width,
             )  # fmt: skip
         for start in range(last, n, _ACROSS):
-            _update(view, whole, slice(first, last), slice(start, min(start + _ACROSS, n)), slice(start, n))
-    _adjoint(view, upper, made, diagonals, width, False)
+            _update(view, whole, left, first, last, slice(start, min(start + _ACROSS, n)))
+    _adjoint(view, upper, out, diagonals, width, False)
 
 
-def _update(view: amp.accelerator_view, whole: Matrix, done: slice, rows: slice, columns: slice) -> None:
-    """Subtracts what the factored rows ``done`` contribute to ``rows`` and ``columns``."""
-    left, right = whole.part(done, rows), whole.part(done, columns)
-    adjoint = Matrix(left.values, True, left.values.dtype.kind == "c")
-    _triangles.product(view, -1, adjoint, right, 1, whole.part(rows, columns))
+def _update(view: amp.accelerator_view, whole: Matrix, adjoints: Matrix, first: int, last: int, rows: slice) -> None:
+    """Subtracts what the factored rows ``first`` to ``last`` contribute to other rows, from the diagonal on."""
+    columns = slice(rows.start, whole.columns)
+    left, right = adjoints.part(rows, slice(0, last - first)), whole.part(slice(first, last), columns)
+    _triangles.product(view, -1, left, right, 1, whole.part(rows, columns))
