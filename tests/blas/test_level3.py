@@ -110,13 +110,13 @@ def test_triangular(accelerator_view, name, monkeypatch):
 @pytest.mark.sample("llvmpipe", "reference")
 @pytest.mark.parametrize("name", ["trmm", "trsm"])
 def test_triangular_in_tiles(accelerator_view, name, monkeypatch):
-    """The form of GPUs, with blocks of three rows."""
-    monkeypatch.setattr(_triangles, "BLOCK", 3)
+    """The form of GPUs, with blocks of a few rows."""
+    monkeypatch.setattr(_triangles, "BLOCK", 4)
     with forced("tiles"):
         for k, (side, uplo, transa, diag) in enumerate(("LUNN", "LLCU", "RUTN", "RLNU")):
-            a = triangular(TYPES[k % 2], 8, uplo, k)
-            whole = op(a - np.diag(np.diag(a)) + np.eye(8, dtype=a.dtype) if diag == "U" else a, transa)
-            b = numbers(a.dtype, *((8, 3) if side == "L" else (3, 8)), seed=k)
+            a = triangular(TYPES[k % 2], 11, uplo, k)
+            whole = op(a - np.diag(np.diag(a)) + np.eye(11, dtype=a.dtype) if diag == "U" else a, transa)
+            b = numbers(a.dtype, *((11, 3) if side == "L" else (3, 11)), seed=k)
             z = device(b, accelerator_view)
             given = device(unread(a, uplo, diag), accelerator_view)
             getattr(blas, name)(1, given, z, side=side, uplo=uplo, transa=transa, diag=diag)

@@ -89,7 +89,7 @@ def test_lu_of_other_shapes(accelerator_view, shape):
 def small_tiles(monkeypatch):
     """The forms of GPUs with small blocks, so that small matrices have several."""
     for module, name, value in (
-        (_triangles, "BLOCK", 4), (cholesky_tiles, "WIDE", 8), (cholesky_tiles, "_STRIP", 16),
+        (_triangles, "BLOCK", 8), (cholesky_tiles, "WIDE", 8), (cholesky_tiles, "_STRIP", 16),
         (cholesky_tiles, "_ACROSS", 9),
         (lu_tiles, "WIDE", 6), (lu_tiles, "_THREADS", 4), (lu_tiles, "_SHAPES", ((2, 3), (8, 2))),
         (qr_tiles, "WIDE", 11), (qr_tiles, "_THREADS", 8), (qr_tiles, "_MOST_ROWS", 4),
@@ -244,7 +244,7 @@ def test_memory_of_factorisations(accelerator_view):
     n = 256
     a = device(np.eye(n, dtype=np.float32), accelerator_view)
     for function, launches, matrices in (
-        (linalg.cholesky, 12, 4.3), (linalg.lu_factor, 50, 2.1), (linalg.geqrf, 60, 5),
+        (linalg.cholesky, 12, 4.3), (linalg.lu_factor, 60, 2.3), (linalg.geqrf, 60, 5),
         (lambda a: linalg.solve_triangular(a, a), 12, 3),
     ):  # fmt: skip
         with forced("tiles"), amp.capture() as graph:

@@ -16,12 +16,12 @@ from vkamp.blas._operands import Matrix
 from vkamp.blas._products import multiply
 from vkamp.blas._vectors import element
 
-#: The rows of a triangular block that one thread solves, and those of a block of a symmetric update.
+#: The rows of a triangular block, a multiple of four, and those of a block of a symmetric update.
 BLOCK, WIDE = 32, 128
-#: The threads of a tile that solves a triangular block, each for one column.
+#: The columns of a tile that solves with a triangular block, or multiplies by one.
 _THREADS = 64
-#: The phases of the loop over the rows of a block. Threads have fewer elements in each phase than in the one before.
-_PHASES = 4
+#: The threads among which a tile divides the rows of a column, and the fewest rows of a thread.
+_PARTS, _LEAST_ROWS = 4, 4
 
 
 @amp.kernel
@@ -147,56 +147,70 @@ def triangle_element(
     return value
 
 
-# The loop over the steps is no static range on purpose, so that its body is compiled once. The rows move on by one
-# place with each step.
+@amp.func
+def in_banks(four: Any, q: Any) -> Any:
+    """The place of the four rows from ``4 * four`` on in column ``q`` of a block by columns. The groups of four rows
+    are permuted, so that threads with adjacent columns store in different banks."""
+    return 4 * (four ^ q % 8)
+
+
 @amp.kernel
 def solve_tile(
-    t_idx, a, b, count, columns, steps,
-    *, rows: amp.constant, upper: amp.constant, unit: amp.constant, turned: amp.constant, conjugate: amp.constant,
-    b_turned: amp.constant,
+    t_idx, a, b, count, columns,
+    *, rows: amp.constant, own: amp.constant, threads: amp.constant, upper: amp.constant, unit: amp.constant,
+    turned: amp.constant, conjugate: amp.constant, b_turned: amp.constant,
 ):  # fmt: skip
-    """Solves ``a @ x = b`` with a column of ``b`` in each thread's registers.
+    """Solves ``a @ x = b``; each thread has ``own`` rows, a multiple of four, of one of ``threads`` columns of ``b``.
 
-    The block of ``a`` is stored in ``tile_static`` memory, in each row a column from its diagonal on. ``steps``: the
-    rows of a phase, unknown to the compiler.
+    In turn, the threads with the first rows solve for these, and those with later rows of the same column subtract the
+    products.
     """
     kind = type(b[0, 0, 0])
-    block = amp.tile_static((rows, rows), kind)
-    n = t_idx.tile[0]
-    column = t_idx.global_[1]
-    for e in range(t_idx.local[1], rows * rows, _THREADS):
-        p = e // rows
-        q = e % rows
-        block[q, p - q if p >= q else p - q + rows] = triangle_element(
-            a, n, p, q, count, kind, upper=upper, unit=unit, turned=turned, conjugate=conjugate
-        )
+    block = amp.tile_static((rows, max(rows, 32)), kind)
+    solved = amp.tile_static((own, threads), kind)
     inverses = amp.tile_static(rows, kind)
-    if not unit:
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        for p in range(t_idx.local[1], rows, _THREADS):
-            inverses[p] = kind(1) / block[p, 0]
+    n = t_idx.tile[0]
+    t = t_idx.local[1] % threads
+    top = t_idx.local[1] // threads * own
+    column = t_idx.tile[1] * threads + t
+    for e in range(t_idx.local[1], rows * rows, threads * amp.tdiv(rows, own)):
+        # Adjacent threads load adjacent elements.
+        p = e % rows if turned != upper else e // rows
+        q = e // rows if turned != upper else e % rows
+        z = triangle_element(a, n, p, q, count, kind, upper=upper, unit=unit, turned=turned, conjugate=conjugate)
+        block[q, in_banks(p // 4, q) + p % 4] = z
+        if p == q:
+            inverses[p] = kind(1) / z
+    x = amp.private(own, kind)
+    for p in amp.static_range(own):
+        x[p] = kind(0)
+        if top + p < count and column < columns:
+            i = count - 1 - top - p if upper else top + p
+            x[p] = b[n, column, i] if b_turned else b[n, i, column]
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    if column < columns:
-        x = amp.private(rows, kind)
-        for p in amp.static_range(rows):
-            x[p] = kind(0)
-            if p < count:
-                i = count - 1 - p if upper else p
-                x[p] = b[n, column, i] if b_turned else b[n, i, column]
-        for phase in amp.static_range(_PHASES):
-            for s in range(steps):
-                r = phase * amp.tdiv(rows, _PHASES) + s
-                solved = x[0]
+    for first in range(0, rows, own):
+        if top == first:
+            for r in amp.static_range(own):
+                y = x[r]
                 if not unit:
-                    solved = solved * inverses[r]
-                if r < count:
-                    at = count - 1 - r if upper else r
-                    if b_turned:
-                        b[n, column, at] = solved
-                    else:
-                        b[n, at, column] = solved
-                for p in amp.static_range(1, rows - phase * amp.tdiv(rows, _PHASES)):
-                    x[p - 1] = x[p] - block[r, p] * solved
+                    y = y * inverses[first + r]
+                x[r] = y
+                solved[r, t] = y
+                for p in amp.static_range(r + 1, own):
+                    x[p] -= block[first + r, in_banks(first // 4 + p // 4, first + r) + p % 4] * y
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+        if top > first:
+            for r in range(own):
+                for p in amp.static_range(own):
+                    x[p] -= block[first + r, in_banks(top // 4 + p // 4, first + r) + p % 4] * solved[r, t]
+        t_idx.barrier.wait_with_tile_static_memory_fence()
+    for p in amp.static_range(own):
+        if top + p < count and column < columns:
+            i = count - 1 - top - p if upper else top + p
+            if b_turned:
+                b[n, column, i] = x[p]
+            else:
+                b[n, i, column] = x[p]
 
 
 @amp.kernel
@@ -267,13 +281,16 @@ def _apply(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Ma
     """Solves with one block, or multiplies by it."""
     forms = {"upper": upper, "unit": unit, "turned": a.turned, "conjugate": a.conjugate, "b_turned": b.turned}
     if _choose.form_of(view) == "tiles":
-        domain = amp.extent(b.size, b.columns).tile(1, _THREADS).pad()
         if solves:
-            rows = block_of(view, b)
+            rows, threads = block_of(view, b), _columns_of(view)
+            own = max(rows // _PARTS, _LEAST_ROWS)
+            many = threads * (rows // own)
             amp.parallel_for_each(
-                view, domain, solve_tile, a.values, b.values, b.rows, b.columns, rows // _PHASES, rows=rows, **forms
-            )
+                view, amp.extent(b.size, -(-b.columns // threads) * many).tile(1, many), solve_tile, a.values, b.values,
+                b.rows, b.columns, rows=rows, own=own, threads=threads, **forms,
+            )  # fmt: skip
         else:
+            domain = amp.extent(b.size, b.columns).tile(1, _THREADS).pad()
             amp.parallel_for_each(
                 view, domain, multiply_tile, a.values, b.values, b.rows, b.columns, rows=BLOCK, **forms
             )
@@ -282,10 +299,19 @@ def _apply(view: amp.accelerator_view, a: Matrix, upper: bool, unit: bool, b: Ma
     amp.parallel_for_each(view, amp.extent(b.size, b.columns), kernel, a.values, b.values, b.rows, **forms)
 
 
+def _columns_of(view: amp.accelerator_view) -> int:
+    """The columns of a tile that solves with a triangular block."""
+    limits = view.accelerator.limits
+    return _THREADS if limits is None else min(_THREADS, limits.tile_threads // _PARTS)
+
+
 def block_of(view: amp.accelerator_view, b: Matrix) -> int:
-    """The rows of a block that threads solve."""
-    is_small = _choose.form_of(view) == "tiles" and b.values.dtype.itemsize <= 8
-    return 2 * BLOCK if is_small else BLOCK
+    """The rows of a block that threads solve: as many as tiles have memory for."""
+    limits, rows = view.accelerator.limits, 2 * BLOCK
+    if _choose.form_of(view) != "tiles" or limits is None:
+        return BLOCK
+    elements = rows * (max(rows, 32) + 1) + rows // _PARTS * _columns_of(view)
+    return rows if elements * b.values.dtype.itemsize <= limits.shared_bytes else BLOCK
 
 
 def _halves(n: int, block: int) -> tuple[slice, slice]:
