@@ -326,7 +326,7 @@ LAZY_IMPORTS = {
     ("vkamp.dispatch.shader_overrides", "vkamp.dispatch.override_files"): "few programs have edited shaders: 10 ms",
     ("vkamp.edit.active", "vkamp.edit.store"): "few programs have edited shaders: 3 ms",
     ("vkamp.front.arguments", "vkamp.front.advice"): "words errors; loads the IR's nodes: 15 ms",
-    ("vkamp.ir.passes", "vkamp.ir.verify"): "for vkamp's own tests: 10 ms",
+    ("vkamp.ir.passes", "vkamp.ir.reverification"): "for vkamp's own tests: 10 ms",
     ("vkamp.pipeline.loading", "vkamp.pipeline.compiler"): "kernels that are kept on disk need no compiler: 250 ms",
     ("vkamp.run.accelerators", "vkamp.run.vulkan.engine"): "the direct engine's binding: 30 ms",
     ("vkamp.run.kompute", "vkamp.run.kompute_queue"): "loads kp",

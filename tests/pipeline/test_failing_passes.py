@@ -25,7 +25,7 @@ from vkamp.ir.passes import OPTIONAL, PASSES
 #: Where each pass begins: a function of its module, as the pipeline calls it.
 PLACES = {
     "front end": "vkamp.pipeline.compiler.lower_function",
-    "verifier": "vkamp.ir.verify.verify",
+    "verifier": "vkamp.ir.reverification.verify",
     "uniformity": "vkamp.pipeline.compiler.check_uniformity",
     "certain races": "vkamp.pipeline.compiler.check_certain_races",
     "races": "vkamp.pipeline.compiler.judge_races",

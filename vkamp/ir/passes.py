@@ -104,13 +104,16 @@ def required(
         raise
 
 
-def verify_if_asked(kernel: Kernel, level: str = "source") -> None:
-    """Verifies the IR of a level where the environment variable ``VKAMP_VERIFY`` asks for it."""
+def verify_if_asked(kernel: Kernel, level: str = "source", before: Kernel | None = None) -> None:
+    """Verifies the IR of a level if the environment variable ``VKAMP_VERIFY`` is set.
+
+    ``before``: the kernel before the pass. Functions that the pass kept are not verified again.
+    """
     if os.environ.get("VKAMP_VERIFY"):
         # Imported here: it is for vkamp's own tests.
-        from vkamp.ir.verify import verify
+        from vkamp.ir.reverification import verify_changes
 
-        required("verifier", kernel.name, kernel.span, lambda: verify(kernel, level))
+        required("verifier", kernel.name, kernel.span, lambda: verify_changes(kernel, before, level))
 
 
 def _run(

@@ -65,7 +65,7 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     # Memory is fastest in accesses of 16 bytes.  What follows sees the calls for the elements of a piece.
     single = kernel
     kernel, pieces = optional("pieces", single, lambda: in_pieces(single, target), lambda: (single, None))
-    verify_if_asked(kernel, "lowered")
+    verify_if_asked(kernel, "lowered", single)
     if target.private_bytes is not None:
         _check_private(kernel, types, target.private_bytes)
     # Temporaries of the front end hide what a person would write; devices have no assertions of uniformity.
@@ -98,7 +98,7 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
 def _must(name: str, kernel: ir.Kernel, run: Callable[[ir.Kernel], ir.Kernel]) -> ir.Kernel:
     """The kernel after a pass that it needs, verified under test."""
     made = required(name, kernel.name, kernel.span, lambda: run(kernel))
-    verify_if_asked(made, "lowered")
+    verify_if_asked(made, "lowered", kernel)
     return made
 
 
@@ -110,7 +110,7 @@ def _may(
 ) -> ir.Kernel:
     """The kernel after a pass that may be left out, verified under test."""
     made = optional(name, kernel, lambda: run(kernel), lambda: otherwise(kernel))
-    verify_if_asked(made, "lowered")
+    verify_if_asked(made, "lowered", kernel)
     return made
 
 
