@@ -313,7 +313,7 @@ def test_every_expression_in(place: str) -> None:
 
 
 #: Of all pairs of a place and an expression one in so many is tried: no divisor of either number.
-ONE_IN = 61
+ONE_IN = 127
 
 
 def test_pairs_of_places_and_expressions() -> None:

@@ -91,6 +91,7 @@ def test_digits_need_scikit_learn(
         assert "scikit-learn, whose digits this example reads, is not installed" in capsys.readouterr().err
 
 
+@pytest.mark.spread(2)
 @pytest.mark.accelerators("swiftshader", "llvmpipe", "nvidia")
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example(name: str, accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
