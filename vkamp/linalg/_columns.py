@@ -60,7 +60,9 @@ def threads_of(most: int, rows: int) -> tuple[int, int]:
 
 
 @amp.func
-def load_columns(panel: Any, own: Any, n: Any, t: Any, top: Any, start: Any, stop: Any, *, threads: amp.constant) -> Any:
+def load_columns(
+    panel: Any, own: Any, n: Any, t: Any, top: Any, start: Any, stop: Any, *, threads: amp.constant
+) -> Any:
     """Loads the columns ``start`` to ``stop`` of a panel from row ``top`` on, zeros after their end: a thread has every
     ``threads``-th row."""
     kind = type(own[0, 0])
