@@ -126,6 +126,8 @@ CASES = {
         np.where(WHOLE % 2, WHOLE, -WHOLE),
     ),
     "adjacent_difference": (lambda k: alg.adjacent_difference(ROW**2, **k), np.diff(ROW**2, prepend=0)),
+    "take from the end": (lambda k: alg.take(ROW, np.array([-1, 3, -60], np.int32), **k), ROW[[-1, 3, -60]]),
+    "take by uint8": (lambda k: alg.take(ROW, np.array([5, 59], np.uint8), **k), ROW[[5, 59]]),
     "take": (lambda k: alg.take(ROW, np.array([[3, 1], [59, 0]], np.int32), **k), ROW[[[3, 1], [59, 0]]]),
     "take of 64 bits": (lambda k: alg.take(WIDE.ravel(), ROW % 60, **k), WIDE.ravel()[ROW % 60]),
 }

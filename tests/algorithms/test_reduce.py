@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import operator
 
 import numpy as np
@@ -157,7 +158,8 @@ def test_a_scalar_on_the_device(accelerator_view):
         and (np.arange(2) + found).tolist() == [10, 11]
         and (found * np.arange(2)).tolist() == [0, 10]
     )
-    assert f"{found:.2f} {found}" == "10.00 <device_scalar of float32>"
+    assert f"{found:.2f} {found} {found!r}" == "10.00 10.0 <device_scalar of float32>"
+    assert str(found) == "10.0" and float(copy.deepcopy(found)) == 10
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'device_scalar' and 'str'"):
         found + "a"
 
@@ -255,3 +257,17 @@ def test_operators_of_python_and_numpy(accelerator_view):
     assert int(alg.reduce(found, np.maximum)) == 3
     with pytest.raises(TypeError, match="an operator other than those of functional does not take a counted"):
         alg.reduce(found, lambda x, y: x + y)
+
+
+def test_means_of_equal_numbers_are_exact(accelerator_view):
+    """Devices may divide inexactly: 50,000 / 500 was 100.00001 on a GPU."""
+    for number, n in ((100, 500), (30, 5000), (7, 49), (3, 4999)):
+        a = np.full((2, n), number, np.float32)
+        assert alg.mean(a, accelerator_view=accelerator_view).item() == number
+        np.testing.assert_array_equal(alg.mean(a, axis=1, accelerator_view=accelerator_view), [number] * 2)
+        assert alg.var(a, accelerator_view=accelerator_view).item() == 0
+    for special in (np.inf, -np.inf, np.nan, 3e38):
+        a = np.full(3, special, np.float32)
+        with np.errstate(over="ignore"):
+            expected = a.mean()
+        np.testing.assert_array_equal(alg.mean(a, accelerator_view=accelerator_view).item(), expected)

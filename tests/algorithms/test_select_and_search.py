@@ -51,3 +51,24 @@ def test_wrong_arguments():
         alg.searchsorted(numbers(5), numbers(5), "middle")
     with pytest.raises(amp.AmpError, match="different extents"):
         alg.mismatch(numbers(5), numbers(6), functional.equal_to)
+
+
+def test_scattering_from_the_end(accelerator_view):
+    at = np.array([-1, 2, -5, 2], np.int32)
+    for dtype in (np.int32, np.float32):
+        found = amp.array_view(np.arange(9).astype(dtype))
+        alg.scatter(found, at[:3], np.array([10, 20, 30], dtype), accelerator_view=accelerator_view)
+        np.testing.assert_array_equal(found, np.array([0, 1, 20, 3, 30, 5, 6, 7, 10], dtype))
+        alg.scatter_reduce(found, at, np.array([1, 2, 3, 4], dtype), accelerator_view=accelerator_view)
+        np.testing.assert_array_equal(found, np.array([0, 1, 26, 3, 33, 5, 6, 7, 11], dtype))
+    square = amp.array_view(np.zeros((3, 3), np.int32))
+    for function in (alg.scatter, alg.scatter_reduce):
+        with pytest.raises(TypeError, match=r"needs an out of rank 1, not extent\(3, 3\): give out.reshape"):
+            function(square, at[:2], at[:2], accelerator_view=accelerator_view)
+
+
+def test_a_histogram_by_edges(accelerator_view):
+    a = np.arange(10, dtype=np.float32)
+    counts, edges = alg.histogram(a, [0, 2.5, 9], accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(counts, np.histogram(a, [0, 2.5, 9])[0])
+    np.testing.assert_array_equal(edges, [0, 2.5, 9])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
-from vkamp import access_type, array, array_view, extent, float32, index, int32, tiled_index, uint32
+from vkamp import access_type, array, array_view, extent, float2, float32, index, int32, tiled_index, uint32
 from vkamp.errors import AmpError
 from vkamp.lang.container import bindable
 
@@ -522,3 +524,21 @@ class TestWholeValues:
         assert v[1, 1] == 5
         assert v[0, 0] == 10
         assert not array_view(raw, readonly=True).get_ref((0, 0)).flags.writeable
+
+
+def test_copies_by_the_module_copy():
+    """A shallow copy of a view refers to the same elements, a deep one to elements of its own."""
+    views = (
+        array_view(np.arange(12, dtype=np.int16).reshape(3, 4)),
+        array_view(np.zeros((3, 2), np.float32), dtype=float2),
+        array_view(np.zeros(5, POINT)),
+        array_view(np.arange(12).astype(np.int32).reshape(3, 4))[::-1, 1::2],
+        array_view(np.zeros(3, np.float32), readonly=True),
+    )
+    for view in views:
+        same, own = copy.copy(view), copy.deepcopy(view)
+        for made in (same, own):
+            assert isinstance(made, array_view) and (made.extent, made.dtype) == (view.extent, view.dtype)
+            assert made.readonly == view.readonly
+            np.testing.assert_array_equal(np.asarray(made), np.asarray(view))
+        assert same.overlaps(view) and not own.overlaps(view)

@@ -345,3 +345,15 @@ def test_constants_fold_as_python_does(accelerator_view):
             "8": x + 1,
         },
     )
+
+
+def test_the_magnitude_of_an_unsigned_number(accelerator_view):
+    @amp.kernel
+    def magnitudes(idx, u, out):
+        out[0, idx[0]] = abs(u[idx])
+        out[1, idx[0]] = np.abs(u[idx] - 1)
+
+    u = np.array([0, 5, (1 << 32) - 1], np.uint32)
+    out = amp.array_view(np.zeros((2, 3), np.uint32))
+    amp.parallel_for_each(accelerator_view, amp.extent(3), magnitudes, amp.array_view(u), out)
+    np.testing.assert_array_equal(out, [u, u - np.uint32(1)])

@@ -226,3 +226,46 @@ def test_a_subject_is_evaluated_once(accelerator_view):
     amp.parallel_for_each(accelerator_view, out.extent, subject_that_changes, view, out)
     assert np.asarray(out).tolist() == [4, 4, 3, 2, 4, 4]
     assert np.asarray(view).tolist() == [0, 1, 3, 3, 4, 5]
+
+
+@amp.func
+def activated(x, *, mode: amp.constant):
+    if mode == "relu":
+        return max(x, 0)
+    return -x
+
+
+@amp.kernel
+def activate(idx, a, *, mode: amp.constant = None):
+    if mode is None:
+        a[idx] += 100
+    elif mode in ("twice", "double"):
+        a[idx] *= 2
+    else:
+        match mode:
+            case "relu" | "negative":
+                a[idx] = activated(a[idx], mode=mode)
+            case _:
+                a[idx] = 7
+
+
+def test_strings_and_none_are_constants(accelerator_view):
+    a = np.array([-1, 2, 3], np.int32)
+    for mode, expected in (
+        (None, a + 100), ("double", a * 2), ("relu", np.maximum(a, 0)), ("negative", -a), ("other", np.full(3, 7)),
+    ):  # fmt: skip
+        view = amp.array_view(a.copy())
+        amp.parallel_for_each(accelerator_view, view.extent, activate, view, mode=mode)
+        np.testing.assert_array_equal(view, expected)
+    view = amp.array_view(a.copy())
+    amp.parallel_for_each(accelerator_view, view.extent, activate, view)
+    np.testing.assert_array_equal(view, a + 100)
+
+
+def test_the_number_of_a_string():
+    @amp.kernel
+    def numbered(idx, a, *, mode: amp.constant):
+        a[idx] = mode
+
+    with pytest.raises(amp.CompileError, match="VKA311: `mode` is a string, but a number is needed here"):
+        numbered.inspect(amp.extent(3), amp.array_view(np.zeros(3, np.int32)), mode="relu")

@@ -94,10 +94,62 @@ def test_against_python(accelerator_view, function: Any):
     same(rows(accelerator_view, k, 1, I32, INTS, f=function)[0], [function(int(n)) for n in INTS])
 
 
+@amp.struct
+class Pair:
+    x: amp.int32
+    y: amp.int32
+
+
+@amp.kernel
+def conditions(idx, pairs, a, out):
+    """What ``:=`` assigns in a part of a condition that was certainly evaluated has a value."""
+    i = idx[0]
+    n = len(a)
+    if (p := pairs[i]).x > 2 and (q := pairs[(i + 1) % n]).x > 1:
+        out[i, 0] = q.y + p.y
+    if not ((u := a[i]) > 5 or (w := a[(i + 1) % n]) > 5):
+        out[i, 1] = u * 10 + w
+    else:
+        out[i, 1] = -u
+    j = i
+    while (v := a[j % n]) != 0 and (t := v - 1) >= 0 and j < 20:
+        j += t + 1
+    out[i, 2] = j + v
+    out[i, 3] = z * 2 if a[i] > 1 and (z := a[i] + 1) < 6 else -1
+    while True:
+        if (e := j - 3) < 0 or (f := e - 1) < 0:
+            break
+        j = f
+    out[i, 4] = e
+    for m in range(3):
+        if a[m] > 3 and (h := a[m] + m):
+            out[i, 5] += h
+    if (r := a[i]) and (s := r) > 1:
+        out[i, 6] = s
+    elif r > 0:
+        out[i, 6] = -r
+    while (b := out[i, 7]) < 7:
+        out[i, 7] += 3
+    else:
+        out[i, 7] += b
+
+
+def test_names_of_conditions(accelerator_view):
+    pairs = [Pair(x, 7 * x) for x in (3, 1, 4, 2, 5)]
+    a = [1, 4, 0, 6, 3]
+    expected = np.zeros((5, 8), I32)
+    for i in range(5):
+        conditions.__wrapped__((i,), pairs, a, expected)
+    views = amp.array_view(np.array([(p.x, p.y) for p in pairs], Pair)), amp.array_view(np.array(a, I32))
+    out = amp.array_view(np.zeros((5, 8), I32))
+    amp.parallel_for_each(accelerator_view, amp.extent(5), conditions, *views, out)
+    same(out, expected)
+
+
 def test_what_only_one_side_assigns_has_no_value_after():
     @amp.kernel
     def k(i, n):
-        if n[i] > 0 and (half := n[i] // 2) > 1:
+        if n[i] > 0 or (half := n[i] // 2) > 1:
             n[i] = half
 
     with pytest.raises(amp.CompileError, match="VKA202"):

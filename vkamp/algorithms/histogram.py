@@ -205,7 +205,7 @@ def _binned(source: lazy.Lazy, edges: Any, *, even: bool = False) -> lazy.Lazy:
 
 def histogram(
     a: Any,
-    bins: int = 10,
+    bins: Any = 10,
     range: tuple[float, float] | None = None,
     weights: Any = None,
     *,
@@ -215,9 +215,13 @@ def histogram(
     """The number of elements in each of ``bins`` equal bins, as int32, and the edges, on the host (numpy:
     ``histogram``).
 
-    Without ``range``, the bins reach from the smallest element to the largest one, and the call waits for these. With
-    ``weights``, the result is the sum of the weights of each bin's elements, in the weights' type.
+    A sequence as ``bins`` gives the edges, as for :func:`vkamp.algorithms.histogram_range`. Without ``range``, the bins
+    reach from the smallest element to the largest one, and the call waits for these. With ``weights``, the result is
+    the sum of the weights of each bin's elements, in the weights' type.
     """
+    if np.ndim(bins):
+        edges = np.asarray(bins)
+        return histogram_range(a, edges, weights, out=out, accelerator_view=accelerator_view), edges
     if bins < 1:
         raise ValueError(f"{bins} bins")
     source = lazy.of(a).flat()

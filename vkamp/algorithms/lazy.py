@@ -282,16 +282,17 @@ class _Constant(Lazy):
 
 
 class _Take(Lazy):
-    __slots__ = ("at", "values")
+    __slots__ = ("at", "n", "values")
 
     def __init__(self, values: Lazy, at: Lazy) -> None:
         super().__init__(at.extent)
-        self.values, self.at = values, at
+        self.values, self.at, self.n = values, at, values.extent[0]
 
     @amp.func
     def value(self, i: Any) -> Any:
         """The element at the position that the input has here."""
-        return self.values.value(self.at.value(i))
+        at = self.at.value(i)
+        return self.values.value(at if at >= 0 else at + self.n)
 
     def flat(self) -> Lazy:
         return _Take(self.values, self.at.flat())
@@ -453,7 +454,7 @@ def constant(number: Any, extent: Any) -> Lazy:
 
 
 def take(values: Any, at: Any) -> Lazy:
-    """``values[at[i]]``; ``values`` has one dimension."""
+    """``values[at[i]]``; ``values`` has one dimension, and negative positions count from its end."""
     source = of(values)
     if source.extent.rank != 1:
         raise TypeError(f"take needs values of rank 1, not {source.extent!r}")

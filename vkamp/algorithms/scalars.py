@@ -117,7 +117,10 @@ class device_scalar:
         return round(self.item(), digits)
 
     def __format__(self, form: str) -> str:
-        return format(self.item(), form) if form else str(self)
+        return format(self.item(), form)
+
+    def __str__(self) -> str:
+        return str(self.item())
 
     def __await__(self) -> Generator[Any, None, Any]:
         return asyncio.get_running_loop().run_in_executor(None, self.item).__await__()

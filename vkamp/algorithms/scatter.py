@@ -58,6 +58,19 @@ _ATOMIC = {
 }  # fmt: skip
 
 
+class _FromEnd:
+    """Positions from the beginning, of which negative ones count from the end."""
+
+    __slots__ = ("n",)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    @amp.func
+    def __call__(self, at: Any) -> Any:
+        return at if at >= 0 else at + self.n
+
+
 @amp.kernel
 def _combine_each(idx, source, at, out, combine):
     combine(out, at.value(idx[0]), source.value(idx[0]))
@@ -79,12 +92,16 @@ def scatter_reduce(
     ``add.at``).
 
     ``op`` must be associative. The elements of one position are combined in their order, so ``op`` need not commute.
-    ``out`` has one dimension and the type of ``op``'s results.
+    ``out`` has one dimension and the type of ``op``'s results. Negative positions count from its end, as in numpy.
     """
     source, positions = lazy.of(a).flat(), lazy.of(at).flat()
     if source.extent != positions.extent:
         raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
     values = target(out)
+    if values.extent.rank != 1:
+        raise TypeError(f"scatter_reduce needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
+    if computed_type(positions).kind == "i":
+        positions = lazy.map(_FromEnd(len(values)), positions)
     dtype = element(computed_type(source))
     refuse_type(values, dtype)
     refuse_overlap(values, source, positions)

@@ -383,18 +383,22 @@ def _is_number(x: Any) -> bool:
 
 
 def take(values: Any, at: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """``values[at[i]]``, in the shape of ``at``; ``values`` has one dimension (C++: ``gather``)."""
+    """``values[at[i]]``, in the shape of ``at``; ``values`` has one dimension (C++: ``gather``).
+
+    Negative positions count from the end, as in numpy. The element at a position beyond the ends is undefined.
+    """
     positions = lazy.of(at)
     return moved(lambda x: lazy.take(x, positions), lazy.of(values), out, accelerator_view)
 
 
 @amp.kernel
 def _scatter(idx, source, at, out):
-    out[at.value(idx[0])] = source.value(idx[0])
+    to = at.value(idx[0])
+    out[to if to >= 0 else to + len(out)] = source.value(idx[0])
 
 
 def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """``out[at[i]] = a[i]``.
+    """``out[at[i]] = a[i]``; negative positions count from the end, as in numpy.
 
     If a position repeats, one of its elements is stored, and which one is undefined. Returns ``out``.
     """
@@ -402,6 +406,8 @@ def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view
     if source.extent != positions.extent:
         raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
     values = target(out)
+    if values.extent.rank != 1:
+        raise TypeError(f"scatter needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
     refuse_type(values, element(computed_type(source)))
     refuse_overlap(values, source, positions)
     view = place(accelerator_view, values, source, positions)

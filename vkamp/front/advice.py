@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 #: What a keyword-only parameter of a kernel may be.
-CONSTANTS = "a constant is a number, a type, a dtype, a function, or a tuple of these"
+CONSTANTS = "a constant is a number, a string, None, a type, a dtype, a function, or a tuple of these"
 
 
 def near(name: str, known: Iterable[str], cutoff: float = 0.7) -> str | None:
@@ -165,7 +165,7 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
     if isinstance(value, BarrierRef):
         return f"wait at it: `{text}.wait()`"
     if isinstance(value, Object) and isinstance(value.value, str):
-        return "a kernel has no strings"
+        return "a kernel can only compare strings, which are constants, with == and !="
     if isinstance(value, Object) and isinstance(value.value, (device.MathNamespace, SubgroupNamespace)):
         return f"call one of its functions: `{text}.name(...)`"
     if isinstance(value, Object):
@@ -251,7 +251,7 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
     if value is None:
         return f"pass a bool beside it, `has_{name}: amp.constant`, and a container that is not read when it is False"
     if isinstance(value, str):
-        return f"pass a number or a bool instead, as a constant: `*, {name}: amp.constant`"
+        return f"pass it as a constant: `*, {name}: amp.constant`"
     if of_library is not None:
         return of_library
     if captured and attribute is not None:

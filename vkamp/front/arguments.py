@@ -216,7 +216,9 @@ def _constant(out: Arguments, function: FunctionType, name: str, value: Any) -> 
         return TupleType(tuple(i if isinstance(i, ARG_TYPES) else _constant_type(i) for i in items), parts.names)
     if operators.is_of_library(value):
         return value
-    if isinstance(value, (bool, int, float, complex, type, np.dtype, DeviceFunction)) or is_numpy_number(value):
+    if value is None or isinstance(value, (bool, int, float, complex, str, type, np.dtype, DeviceFunction)):
+        return value
+    if is_numpy_number(value):
         return value
     what = _advice().host_object(value)
     raise diagnostic("VKA205", _span(function, name), name=name, what=what, advice=_advice().CONSTANTS)

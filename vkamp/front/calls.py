@@ -472,6 +472,10 @@ def _checked(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call)
     found = complexes.function(ctx, row, values, node)
     if found is not None:
         return found
+    if row.name == "abs" and isinstance(values[0], (Number, Element)):
+        operand = convert.number(ctx, values[0], node.args[0])
+        if convert.scalar_type(operand).kind == "uint":
+            return operand
     return apply_row(ctx, row, values, node.args, node)
 
 

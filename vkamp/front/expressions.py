@@ -30,6 +30,7 @@ from vkamp.front.values import (
     complex_constant,
     objects_of_any,
 )
+from vkamp.front.walrus import assigned_after
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
 from vkamp.ir.arithmetic import BINARY
@@ -522,8 +523,10 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     if isinstance(test, ir.Const):
         return ctx.expr(node.body if test.value else node.orelse)
     with ctx.conditional() as then_block:
+        ctx.assigned = assigned_after(ctx, node.test, True)
         then = ctx.expr(node.body)
     with ctx.conditional() as else_block:
+        ctx.assigned = assigned_after(ctx, node.test, False)
         orelse = ctx.expr(node.orelse)
     span = ctx.span(node)
     if isinstance(then, TupleValue) or isinstance(orelse, TupleValue):

@@ -165,7 +165,8 @@ def _declare_parameters(ctx: Context, request: Request, source: Source) -> None:
     for name, value in request.constants:
         span = ctx.span(nodes[name])
         found = bind_argument(ctx.module, name, value, span) if isinstance(value, ARG_TYPES) else wrap(value, span)
-        if isinstance(found, Object) and not isinstance(value, (type, np.dtype)) and not callable(value):
+        known = isinstance(value, (str, type, np.dtype)) or value is None or callable(value)
+        if isinstance(found, Object) and not known:
             raise diagnostic("VKA205", span, name=name, what=advice.host_object(value), advice=advice.CONSTANTS)
         _slot(ctx, name, found, span)
 

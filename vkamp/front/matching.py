@@ -10,16 +10,18 @@ from collections.abc import Sequence
 
 from vkamp.front import convert
 from vkamp.front.context import Context, Slot
-from vkamp.front.values import Constant, Number, Value
+from vkamp.front.values import Number, Object, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL
 
 
 def as_branches(ctx: Context, node: ast.Match) -> list[ast.stmt]:
     """The ``if`` chain that a ``match`` over a number means; its subject is evaluated here, once."""
-    value = convert.number(ctx, ctx.expr(node.subject), node.subject)
+    found = ctx.expr(node.subject)
+    # A string that is known at compile time is compared as it is.
+    value = found if isinstance(found, Object) else convert.number(ctx, found, node.subject)
     subject = _subject(ctx, node.subject, value)
-    is_bool = convert.scalar_type(value) == BOOL
+    is_bool = not isinstance(value, Object) and convert.scalar_type(value) == BOOL
     chain: list[ast.stmt] = []
     for case in reversed(node.cases):
         test = _test(ctx, case.pattern, subject, is_bool=is_bool)
@@ -32,7 +34,7 @@ def as_branches(ctx: Context, node: ast.Match) -> list[ast.stmt]:
     return chain
 
 
-def _subject(ctx: Context, node: ast.expr, value: Constant | Number) -> ast.Name:
+def _subject(ctx: Context, node: ast.expr, value: Value) -> ast.Name:
     """A name for the subject's value: its own, or its text, which cannot be a name in Python."""
     if isinstance(node, ast.Name) and isinstance(ctx.slots.get(node.id), Slot):
         return node

@@ -34,6 +34,7 @@ from vkamp.front.values import (
     Value,
     objects_of,
 )
+from vkamp.front.walrus import assigned_after
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, INT32, Scalar, int_range
 
@@ -151,9 +152,9 @@ def _if(ctx: Context, node: ast.If) -> None:
 
 def _sides(ctx: Context, node: ast.If, test: ir.Expr) -> tuple[set[str] | None, set[str] | None]:
     """A branch; what is assigned at the end of each side."""
-    entry = ctx.assigned
-    then, after_then = _branch(ctx, node.body, entry)
-    orelse, after_else = _branch(ctx, node.orelse, entry)
+    if_true, if_false = (assigned_after(ctx, node.test, result) for result in (True, False))
+    then, after_then = _branch(ctx, node.body, if_true)
+    orelse, after_else = _branch(ctx, node.orelse, if_false)
     ctx.emit(ir.If(ctx.span(node), test, then, orelse))
     return after_then, after_else
 
@@ -168,23 +169,24 @@ def _while(ctx: Context, node: ast.While) -> None:
     if node.orelse:
         _loop_with_else(ctx, node)
         return
-    entry, returns = ctx.assigned, ctx.reached_returns
+    reachable, returns = ctx.assigned is not None, ctx.reached_returns
     ctx.loops.append(LoopExits())
     ctx.depth += 1
     with ctx.nested() as block:
         test = truth_of(ctx, node.test)
+        end = assigned_after(ctx, node.test, False)
         leading = len(block)
         if leading and not isinstance(test, ir.Const):
             span = ctx.span(node.test)
             ctx.emit(ir.If(span, ir.Unary(span, BOOL, "not", test), (ir.Break(span),), ()))
-        ctx.assigned = None if entry is None else set(entry)
+        ctx.assigned = assigned_after(ctx, node.test, True)
         ctx.statements(node.body)
     ctx.depth -= 1
     exits = _exits(ctx).breaks
     endless = isinstance(test, ir.Const) and bool(test.value)
-    if endless and not exits and ctx.reached_returns == returns and entry is not None:
+    if endless and not exits and ctx.reached_returns == returns and reachable:
         ctx.fail("VKA119", node.test)
-    ctx.assigned = _join(*exits) if endless else entry
+    ctx.assigned = _join(*exits) if endless else _join(end, *exits)
     condition: ir.Expr = ir.Const(ctx.span(node), BOOL, True) if leading and not isinstance(test, ir.Const) else test
     ctx.emit(ir.While(ctx.span(node), condition, tuple(block)))
 

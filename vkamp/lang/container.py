@@ -16,6 +16,7 @@ from vkamp.lang.binding import ElementBinding, Use
 from vkamp.lang.capturing import refuse
 from vkamp.lang.device_memory import CUDA_KINDS, cuda_interface, export_device, external_of
 from vkamp.lang.dlpack import HOST_DEVICE
+from vkamp.lang.dtypes import vector_type
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.notebook import container_html
@@ -249,6 +250,16 @@ class Container:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"{type(self).__name__} cannot be pickled: send np.array(...) of it and make a new one")
+
+    def __copy__(self) -> Any:
+        view: Any = type(self)
+        return view(self, readonly=self._readonly)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A view of a copy of the elements, in host memory."""
+        view: Any = type(self)
+        kind = {} if vector_type(self.dtype) is None else {"dtype": self.dtype}
+        return view(np.array(self), readonly=self._readonly, **kind)
 
     def _repr_html_(self) -> str:
         """For notebooks: the type, the location, and the first and last values if they are in host memory; nothing is
