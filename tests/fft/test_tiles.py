@@ -13,9 +13,11 @@ from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import tiles
 from vkamp.fft.butterflies import LARGE, PRIMES_IN_TILES, RADICES
+from vkamp.fft.parts import parts_pass
 from vkamp.fft.stages import factors
+from vkamp.fft.tiles import tile_pass
 
-run = tiles._run_parts
+launch = tiles._launch
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +68,44 @@ def test_long_lines(accelerator, n, monkeypatch):
     compare("fft", numbers(2, n), accelerator_view=amp.accelerator(accelerator).default_view)
 
 
+@pytest.mark.parametrize(
+    ("accelerator", "n", "inner"),
+    [("reference", 96, 1), ("reference", 64, 3), ("llvmpipe@vulkan", 360, 1), ("llvmpipe@vulkan", 512, 5)],
+)
+def test_long_lines_in_parts(accelerator, n, inner, monkeypatch):
+    """The same with tiles whose threads exchange parts, which load the numbers of neighbouring lines together."""
+    monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
+    monkeypatch.setattr(tiles, "LONGEST_PART", 24)
+    monkeypatch.setattr(tiles, "LONGEST_IN_PARTS", 16)
+    monkeypatch.setattr(tiles, "_LONGEST_WHOLE_COLUMN", 1)
+    launches = []
+    monkeypatch.setattr(tiles, "_launch", lambda *given, **named: launches.append(given[1]) or launch(*given, **named))
+    compare("fft", numbers(2, n, inner), axis=1, accelerator_view=amp.accelerator(accelerator).default_view)
+    assert launches == [parts_pass] * len(launches) and len(launches) > 1
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "shape", "axis", "is_in_parts"),
+    [
+        ("reference", (3, 64), -1, True),
+        ("reference", (48, 9), 0, True),
+        ("llvmpipe@vulkan", (2, 1024), -1, True),
+        ("llvmpipe@vulkan", (2, 2000), -1, True),
+        # A last radix that is odd.
+        ("llvmpipe@vulkan", (2, 2 * 81), -1, False),
+    ],
+)
+def test_halves_in_parts(accelerator, shape, axis, is_in_parts, monkeypatch):
+    """Threads with the results of two mirrored butterflies."""
+    monkeypatch.setattr(tiles, "_LONGEST_WHOLE_HALF", 1)
+    monkeypatch.setattr(tiles, "_LONGEST_WHOLE_COLUMN", 1)
+    launches = []
+    monkeypatch.setattr(tiles, "_launch", lambda *given, **named: launches.append(given[1]) or launch(*given, **named))
+    x, view = numbers(*shape, dtype=np.float32), amp.accelerator(accelerator).default_view
+    compare("rfft", x, axis=axis, accelerator_view=view)
+    assert set(launches) == {parts_pass if is_in_parts else tile_pass}
+
+
 @amp.kernel
 def store_factors(idx, table, out, *, shape: amp.constant, stage: amp.constant):
     for r, w in enumerate(factors(table, amp.uint32(idx[0]), shape=shape, stage=stage)):
@@ -110,18 +150,18 @@ def test_lines_in_parts(accelerator, shape, axis, monkeypatch):
     """Threads exchange the parts of their numbers; also in place, and with columns that do not fill a tile."""
     monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
     launches = []
-    monkeypatch.setattr(tiles, "_run_parts", lambda *given, **named: launches.append(run(*given, **named)))
+    monkeypatch.setattr(tiles, "_launch", lambda *given, **named: launches.append(given[1]) or launch(*given, **named))
     x, view = numbers(*shape), amp.accelerator(accelerator).default_view
     compare("fft", x, axis=axis, accelerator_view=view)
     a = amp.array(x, accelerator_view=view)
     fft.fft(a, axis=axis, out=a)
     close(a, np.fft.fft(x.astype(complex), axis=axis))
-    assert len(launches) == 2
+    assert launches == [parts_pass] * 2
     # Columns in too many pages take two launches, shorter rows one of whole numbers.
     monkeypatch.setattr(tiles, "_VERY_FAR", 1)
     monkeypatch.setattr(tiles, "LONGEST_LINE", 4096)
     compare("fft", x, axis=axis, accelerator_view=view)
-    assert len(launches) == 2
+    assert set(launches[2:]) == {tile_pass}
 
 
 def test_shapes_of_tiles():
@@ -146,7 +186,7 @@ def test_shapes_of_tiles():
 def test_shapes_of_tiles_in_parts(is_column):
     together = (is_column, is_column)
     for n in (1000, 1024) if is_column else (6144, 8192, 10_000):
-        found = tiles.in_parts(n, np.dtype(np.complex64), 49_152, is_column)
+        found = tiles.in_parts(n, np.dtype(np.complex64), 49_152, together)
         shape = tiles.shape_of(
             found.radices, np.dtype(np.complex64), found.rows, found.gap, together, is_whole=True, in_place=False,
             threads=found.threads,
@@ -157,8 +197,8 @@ def test_shapes_of_tiles_in_parts(is_column):
         for stage in shape.stages:
             assert stage.is_exact
             check_distances(n, found.gap, stage)
-    assert tiles.in_parts(12_500, np.dtype(np.complex64), 49_152, is_column) is None
-    assert tiles.in_parts(8192, np.dtype(np.complex128), 49_152, is_column) is None
+    assert tiles.in_parts(12_500, np.dtype(np.complex64), 49_152, together) is None
+    assert tiles.in_parts(8192, np.dtype(np.complex128), 49_152, together) is None
 
 
 def check_distances(n, gap, stage):

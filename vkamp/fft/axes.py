@@ -17,7 +17,7 @@ from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.fft._arguments import check_precision, input_of, real_of, with_dtype
 from vkamp.fft.bluestein import run_lines
-from vkamp.fft.ends import Given, Hermitian, Kept, RealParts, ScaledLines, Whole
+from vkamp.fft.ends import Given, Hermitian, Kept, Plain, RealParts, ScaledLines, UnscaledLines, Whole
 from vkamp.fft.lengths import Lines
 from vkamp.fft.real import Mixed, RealPairs, Unpaired, as_pairs, half_factors, run_half
 
@@ -77,7 +77,8 @@ def transform_axes(
                 factor, to_store = 1.0, real.type(1)
                 values, to_load = lazy.Elements(target), real.type(1)
             factor = real.type(factor * 0.5 if has_pairs else factor)
-            store = (ScaledLines if kept == whole else Kept)(target, kept, factor, to_store)
+            lines_of = UnscaledLines if factor == to_store == 1 else ScaledLines
+            store = (lines_of if kept == whole else Kept)(target, kept, factor, to_store)
             if has_pairs:
                 run_half(view, _pairs(a, load, before[axis], lines), store, lines.half(), dtype)
             else:
@@ -101,7 +102,7 @@ def _run_real(
 
 def _load(values: lazy.Lazy, dtype: np.dtype[Any], given: int, lines: Lines, sign: Any) -> Given:
     """An input whose lines have ``given`` numbers."""
-    kind = Whole if given >= lines.n else Given
+    kind = Given if given < lines.n else Plain if sign == 1 else Whole
     return kind(values, dtype.type, given * lines.inner, sign)
 
 
@@ -111,7 +112,7 @@ def _pairs(a: Any, load: Given, given: int, lines: Lines) -> Any:
     if lines.inner == 1 and given >= lines.n and given % 2 == 0 and isinstance(source, lazy.Elements):
         values = as_pairs(source.values)
         if values is not None:
-            return Whole(lazy.Elements(values), load.kind, given // 2, load.sign * load.sign)
+            return Plain(lazy.Elements(values), load.kind, given // 2, load.sign * load.sign)
     return RealPairs(load.values, load.kind, given * lines.inner, given, lines.inner)
 
 

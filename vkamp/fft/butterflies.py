@@ -117,8 +117,9 @@ def _odd(v, *, cosines: amp.constant, sines: amp.constant):
     half = len(cosines)
     sums = tuple(v[j + 1] + v[2 * half - j] for j in range(half))
     differences = tuple(v[j + 1] - v[2 * half - j] for j in range(half))
-    first = v[0] + sum(sums)
-    even = tuple(v[0] + sum(sums[j] * cosines[k][j] for j in range(half)) for k in range(half))
+    first = sum(sums, v[0])
+    # Each product is added by one instruction.
+    even = tuple(sum((sums[j] * cosines[k][j] for j in range(half)), v[0]) for k in range(half))
     odd = tuple(_times_minus_i(sum(differences[j] * sines[k][j] for j in range(half))) for k in range(half))
     upper = tuple(even[k] + odd[k] for k in range(half))
     lower = tuple(even[half - 1 - k] - odd[half - 1 - k] for k in range(half))
@@ -156,7 +157,11 @@ def _product(v, *, a: amp.constant, b: amp.constant, tables: amp.constant):
     second = tuple(
         _plain(
             tuple(
-                first[j][k] if j * k == 0 else _turned(first[j][k], tables.cosines[k][j], tables.sines[k][j])
+                first[j][k]
+                if j * k == 0
+                else _times_minus_i(first[j][k])
+                if 4 * j * k == a * b
+                else _turned(first[j][k], tables.cosines[k][j], tables.sines[k][j])
                 for j in range(b)
             ),
             radix=b,

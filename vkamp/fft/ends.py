@@ -114,6 +114,18 @@ class Whole(Given):
         return self.kind(z.real, z.imag * self.sign)
 
 
+class Plain(Whole):
+    """An input that contains all elements of the lines, which are loaded as they are: ``sign`` is 1."""
+
+    __slots__ = ()
+
+    @amp.func
+    def load(self, o, p):
+        """An element."""
+        z = self.values.value(o * self.width + p)
+        return self.kind(z.real, z.imag)
+
+
 class Hermitian:
     """The first half of Hermitian rows, whose other half contains the conjugates in reverse order; it loads conjugates.
 
@@ -164,6 +176,17 @@ class ScaledLines(Kept):
     def store(self, o, p, z):
         """Stores an element."""
         self.out[o * self.width + p] = type(z)(z.real * self.scale, z.imag * self.scale_imag)
+
+
+class UnscaledLines(ScaledLines):
+    """A result that contains all elements of the lines, which are stored as they are: both scales are 1."""
+
+    __slots__ = ()
+
+    @amp.func
+    def store(self, o, p, z):
+        """Stores an element."""
+        self.out[o * self.width + p] = z
 
 
 class RealParts:

@@ -18,9 +18,9 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.fft.bluestein import run_lines
 from vkamp.fft.butterflies import PRIMES_IN_TILES, times_i, unmixed
-from vkamp.fft.ends import ScaledLines, direction
+from vkamp.fft.ends import UnscaledLines, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, table
-from vkamp.fft.tiles import run_tiles, takes
+from vkamp.fft.tiles import run_tiles, takes_half
 
 
 class RealPairs:
@@ -139,14 +139,14 @@ def run_half(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dt
     if (
         _choose.form_of(view) == "tiles"
         and radices_of(lines.n, primes=PRIMES_IN_TILES) is not None
-        and takes(view, lines, dtype)
+        and takes_half(view, lines, dtype)
     ):
         run_tiles(view, load, store, lines, dtype, halves=factors)
         return
     plane = lines.n * lines.inner
     between = amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view)
     one = dtype.type(1).real
-    run_lines(view, load, ScaledLines(between, plane, one, one), lines, dtype)
+    run_lines(view, load, UnscaledLines(between, plane, one, one), lines, dtype)
     step = (lines.n // 2 + 1) * lines.inner
     amp.parallel_for_each(
         view, amp.extent(lines.outer * step), _unmix, between, store, factors, direction(lines.inner), Divisor(step),

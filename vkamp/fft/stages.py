@@ -60,6 +60,8 @@ class TileShape(NamedTuple):
 @amp.func
 def row_and_place(item, *, shape: amp.constant, stage: amp.constant):
     """A butterfly's line in the tile, and its number in the line."""
+    if shape.rows == 1:
+        return amp.uint32(0), item
     steps = shape.n // stage.radix
     if stage.rows_first:
         place = item // shape.rows
@@ -74,10 +76,11 @@ def address(row, k, *, shape: amp.constant):
 
 
 @amp.func
-def _first_numbers(source, twiddles, lines, first, item, *, shape: amp.constant, stage: amp.constant):
-    """The numbers of a butterfly of the first stage, from memory."""
-    row, place = row_and_place(item, shape=shape, stage=stage)
-    plane, p, _, power = lines.place(first + row, n=shape.n)
+def first_numbers(source, twiddles, lines, plane, p, power, place, *, shape: amp.constant, stage: amp.constant):
+    """The numbers of a butterfly of the first stage, from memory.
+
+    ``plane``, ``p`` and ``power``: the line's plane, the position of its first number, and the exponent of its factors.
+    """
     steps = shape.n // stage.radix
     apart, _ = lines.between()
     begin = p + place * apart
@@ -89,15 +92,22 @@ def _first_numbers(source, twiddles, lines, first, item, *, shape: amp.constant,
 
 
 @amp.func
+def _of_item(source, twiddles, lines, first, item, *, shape: amp.constant, stage: amp.constant):
+    row, place = row_and_place(item, shape=shape, stage=stage)
+    plane, p, _, power = lines.place(first + row, n=shape.n)
+    return first_numbers(source, twiddles, lines, plane, p, power, place, shape=shape, stage=stage)
+
+
+@amp.func
 def first_loaded(source, twiddles, lines, first, item, is_item, *, shape: amp.constant, stage: amp.constant):
     """The numbers of a butterfly of the first stage; zeros for threads without a butterfly."""
     if shape.is_whole and stage.is_exact:
-        return _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
+        return _of_item(source, twiddles, lines, first, item, shape=shape, stage=stage)
     row, _ = row_and_place(item, shape=shape, stage=stage)
     v = tuple(shape.kind(0) for r in range(stage.radix))
     # No number is loaded twice: another thread may already have stored its result there.
     if is_item and first + row < lines.count:
-        v = _first_numbers(source, twiddles, lines, first, item, shape=shape, stage=stage)
+        v = _of_item(source, twiddles, lines, first, item, shape=shape, stage=stage)
     return v
 
 
@@ -114,6 +124,12 @@ def factors(table, k, *, shape: amp.constant, stage: amp.constant):
 
 
 @amp.func
+def applied(v, w):
+    """The numbers of a butterfly times its factors."""
+    return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(len(v)))
+
+
+@amp.func
 def loaded(memory, table, item, *, shape: amp.constant, stage: amp.constant):
     """The numbers of a butterfly of a later stage, from the tile, times their twiddle factors."""
     row, place = row_and_place(item, shape=shape, stage=stage)
@@ -125,8 +141,7 @@ def loaded(memory, table, item, *, shape: amp.constant, stage: amp.constant):
         v = tuple(memory[address(row, place + r * steps, shape=shape)] for r in range(stage.radix))
     if stage.before == 1:
         return v
-    w = factors(table, place % stage.before, shape=shape, stage=stage)
-    return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(stage.radix))
+    return applied(v, factors(table, place % stage.before, shape=shape, stage=stage))
 
 
 @amp.func

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,17 +40,18 @@ _FAR = 64 << 20
 #: Columns whose first and last numbers are farther apart than this are in so many pages of memory that tiles with whole
 #: columns wait for addresses.
 _VERY_FAR = 512 << 20
-#: Rows that are longer have tiles whose threads exchange parts, since these hold more numbers.
-_LONGEST_WHOLE_ROW = 4095
+#: Longer lines have tiles whose threads exchange parts, since these hold more numbers: rows, rows of pairs of real
+#: numbers, and lines with neighbouring ones.
+_LONGEST_WHOLE_ROW, _LONGEST_WHOLE_HALF, _LONGEST_WHOLE_COLUMN = 4095, 511, 256
 #: Rows of a tile if their length is a prime from this one on: one for each thread, which has few registers to spare.
 _LARGE_PRIME, _ROWS_OF_PRIMES = 23, 32
 #: The smallest number of adjacent numbers of a line that threads access together.
 _NEIGHBOURS = 4
 #: tile_static memory has a gap after this many numbers, so that threads use different banks: 16 numbers of 8 bytes.
 _GAP = 16
-#: For tiles that exchange parts: the same number, the largest number of numbers in a thread, and the lines of a tile if
-#: they are columns.
-_BANKS, _MOST_NUMBERS, _ROWS_IN_PARTS = 32, 32, 8
+#: For tiles that exchange parts: the same number, the most bytes of the real parts of a thread's numbers, and how many
+#: lines a tile with neighbouring lines has.
+_BANKS, _MOST_BYTES, _ROWS_IN_PARTS = 32, 128, (16, 8)
 
 
 class Unfiltered:
@@ -263,22 +265,32 @@ class InParts(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def in_parts(n: int, dtype: np.dtype[Any], most_bytes: int, is_column: bool) -> InParts | None:
-    """The tile for lines that are too long for a tile with whole numbers; ``None`` if there is none."""
-    rows = _ROWS_IN_PARTS if is_column else 1
-    for large in (True, False):
-        radices = radices_in_tile(n, (is_column, is_column), large=large)
+def in_parts(
+    n: int, dtype: np.dtype[Any], most_bytes: int, together: tuple[bool, bool], *, is_half: bool = False
+) -> InParts | None:
+    """The tile for lines whose threads keep all numbers; ``None`` if there is none.
+
+    ``together``: whether the lines are loaded, and stored, together with neighbouring ones. ``is_half``: only the first
+    half of the transforms of real lines is stored.
+    """
+    for rows, large in product(_ROWS_IN_PARTS if any(together) else (1,), (True, False)):
+        radices = radices_in_tile(n, together, large=large)
         radix = max(radices[:2])
         gap = 0 if radix % 2 else _BANKS if _BANKS % radix == 0 else radix
         if rows * (n + n // gap + _BANKS if gap else n) * real_of(dtype).itemsize > most_bytes:
             continue
         # All threads have the same number of numbers in all stages. More numbers hide the memory's latency better than
         # more threads.
-        common = math.gcd(*[rows * n // each for each in radices])
-        least = -(-rows * n // _MOST_NUMBERS)
-        threads = [each for each in range(least, _MOST_THREADS + 1) if common % each == 0]
+        steps = [n // each for each in radices]
+        if is_half:
+            if len(radices) == 1 or radices[-1] % 2 or steps[-1] % 2:
+                continue
+            steps.append(steps[-1] // 2)
+        common = math.gcd(*steps)
+        least = -(-n * real_of(dtype).itemsize // _MOST_BYTES)
+        threads = [each for each in range(least, _MOST_THREADS // rows + 1) if common % each == 0]
         if threads:
-            return InParts(radices, rows, gap, threads[0])
+            return InParts(radices, rows, gap, rows * threads[0])
     return None
 
 
@@ -366,33 +378,43 @@ def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> boo
     return lines.n <= longest
 
 
-def _prefers_parts(lines: Lines, dtype: np.dtype[Any], *, fits: bool) -> bool:
-    """Whether tiles whose threads exchange parts are faster than one or two launches of other tiles."""
-    if lines.n > LONGEST_IN_PARTS:
+def _takes_in_parts(
+    view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any], *, is_half: bool = False
+) -> bool:  # fmt: skip
+    """Whether one launch of tiles whose threads exchange parts transforms the lines faster than two others."""
+    is_near = lines.inner == 1 or lines.n * lines.inner * dtype.itemsize <= _VERY_FAR
+    if lines.n > LONGEST_IN_PARTS or not is_near:
         return False
-    if lines.inner == 1:
-        return not fits or lines.n > _LONGEST_WHOLE_ROW
-    return not fits and lines.n * lines.inner * dtype.itemsize <= _VERY_FAR
+    return in_parts(lines.n, dtype, _most_bytes(view), (lines.inner > 1,) * 2, is_half=is_half) is not None
+
+
+def takes_half(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> bool:
+    """Whether one launch can transform lines of pairs of real numbers."""
+    return takes(view, lines, dtype) or _takes_in_parts(view, lines, dtype, is_half=True)
+
+
+def _exchanges_parts(n: int, together: tuple[bool, bool], *, is_half: bool) -> bool:
+    """Whether tiles whose threads exchange parts, if there are such, are faster than other tiles."""
+    return n > (_LONGEST_WHOLE_COLUMN if any(together) else _LONGEST_WHOLE_HALF if is_half else _LONGEST_WHOLE_ROW)
 
 
 def _lines_of(count: int, step: int, before: int, inner: int) -> StridedLines | Neighbours:
     return StridedLines(count, step, before, inner) if step > 1 or before > 1 else Neighbours(count)
 
 
-def _run_parts(
-    view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any], tile: InParts,
-    *, in_place: bool,
+def _launch(
+    view: amp.accelerator_view, kernel: Any, load: Any, store: Any, middle: Any, lines: Lines, dtype: np.dtype[Any],
+    radices: tuple[int, ...], shape: TileShape, earlier: int, **constants: Any,
 ) -> None:  # fmt: skip
-    """Transforms each line of ``load`` into ``store``, by tiles whose threads exchange the parts of their numbers."""
-    count, inner = lines.outer * lines.inner, lines.inner
-    shape = shape_of(
-        tile.radices, dtype, tile.rows, tile.gap, (inner > 1,) * 2, is_whole=count % tile.rows == 0, in_place=in_place,
-        threads=tile.threads,
-    )  # fmt: skip
+    """Launches a kernel that transforms parts of the lines with these radices, after launches whose lengths have the
+    product ``earlier``.
+    """
+    step, before = lines.n // shape.n * lines.inner, earlier * lines.inner
+    count = lines.outer * step
     amp.parallel_for_each(
-        view, amp.extent(-(-count // tile.rows) * tile.threads).tile(tile.threads), parts_pass, load, store,
-        Unfiltered(), tile_twiddles(1, lines.n, dtype), _table_of(tile.radices, dtype),
-        _lines_of(count, inner, inner, inner), shape=shape, part=real_of(dtype).type,
+        view, amp.extent(-(-count // shape.rows) * shape.threads).tile(shape.threads), kernel, load, store, middle,
+        tile_twiddles(earlier, shape.n, dtype), _table_of(radices, dtype),
+        _lines_of(count, step, before, lines.inner), shape=shape, **constants,
     )  # fmt: skip
 
 
@@ -411,42 +433,40 @@ def run_tiles(
         middle: Any = Halves(halves)
     else:
         middle = Unfiltered() if spectrum is None else Spectrum(spectrum)
-    most_bytes = _most_bytes(view)
+    most_bytes, is_half = _most_bytes(view), halves is not None
+    parts: tuple[int, ...] = (lines.n,)
     fits = takes(view, lines, dtype)
-    is_plain = spectrum is None and halves is None
-    if (
-        is_plain
-        and _prefers_parts(lines, dtype, fits=fits)
-        and (found := in_parts(lines.n, dtype, most_bytes, lines.inner > 1))
-    ):
-        _run_parts(view, load, store, lines, dtype, found, in_place=in_place)
-        return
-    part = LONGEST_PART // 4 if lines.inner > 1 and _is_far(lines, dtype) else LONGEST_PART
-    parts = (lines.n,) if fits else split(lines.n, part)
-    assert len(parts) == 1 or is_plain
+    if not fits and not _takes_in_parts(view, lines, dtype, is_half=is_half):
+        parts = split(lines.n, LONGEST_PART // 4 if lines.inner > 1 and _is_far(lines, dtype) else LONGEST_PART)
+    assert len(parts) == 1 or (spectrum is None and not is_half)
     plane = lines.n * lines.inner
     scratch = [
         Planes(amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view), plane)
         for _ in range(min(len(parts) - 1, 2))
     ]
-    source = load
+    source, in_place = load, in_place and len(parts) == 1
     for number, n in enumerate(parts):
         earlier = math.prod(parts[:number])
         target = store if number == len(parts) - 1 else scratch[number % 2]
-        step, before = plane // n, earlier * lines.inner
-        together = (step > 1, before > 1)
-        radices = radices_in_tile(n, together)
-        rows, gap = rows_of(radices, dtype, most_bytes, together)
-        count = lines.outer * step
-        shape = shape_of(
-            radices, dtype, rows, gap, together, is_whole=count % rows == 0,
-            in_place=in_place and len(parts) == 1, is_filtered=spectrum is not None, is_half=halves is not None,
-            kept=kept,
-        )  # fmt: skip
-        domain = amp.extent(-(-count // rows) * shape.threads).tile(shape.threads)
-        amp.parallel_for_each(
-            view, domain, tile_pass, source, target, middle, tile_twiddles(earlier, n, dtype),
-            _table_of(radices, dtype),
-            _lines_of(count, step, before, lines.inner), shape=shape,
-        )  # fmt: skip
+        count, together = lines.outer * plane // n, (plane > n, earlier * lines.inner > 1)
+        tile = None
+        if spectrum is None and ((not fits and len(parts) == 1) or _exchanges_parts(n, together, is_half=is_half)):
+            tile = in_parts(n, dtype, most_bytes, together, is_half=is_half)
+        if tile is not None:
+            shape = shape_of(
+                tile.radices, dtype, tile.rows, tile.gap, together, is_whole=count % tile.rows == 0, in_place=in_place,
+                is_half=is_half, threads=tile.threads,
+            )  # fmt: skip
+            _launch(
+                view, parts_pass, source, target, middle, lines, dtype, tile.radices, shape, earlier,
+                part=real_of(dtype).type,
+            )  # fmt: skip
+        else:
+            radices = radices_in_tile(n, together)
+            rows, gap = rows_of(radices, dtype, most_bytes, together)
+            shape = shape_of(
+                radices, dtype, rows, gap, together, is_whole=count % rows == 0, in_place=in_place,
+                is_filtered=spectrum is not None, is_half=is_half, kept=kept,
+            )  # fmt: skip
+            _launch(view, tile_pass, source, target, middle, lines, dtype, radices, shape, earlier)
         source = target

@@ -127,7 +127,7 @@ def _in_fours(values: Any) -> Any:
 def run_wide_passes(view: amp.accelerator_view, load: Any, store: Any, lines: Lines, dtype: np.dtype[Any]) -> bool:
     """Transforms each line of ``load`` into ``store``, if it has pairs of complex64; whether it does."""
     radices = _radices(lines.n)
-    is_plain = type(load) is Whole and isinstance(load.values, lazy.Elements) and type(store) is ScaledLines
+    is_plain = isinstance(load, Whole) and isinstance(load.values, lazy.Elements) and isinstance(store, ScaledLines)
     if radices is None or not is_plain or lines.inner != 1 or dtype != np.complex64:
         return False
     given = load.values.values
