@@ -4,7 +4,7 @@
     python -m tools.cluster --small --accelerators swiftshader@vulkan llvmpipe@vulkan
 
 Each accelerator gets its own worker process (``vkamp.dask.LocalCluster``). Each program runs on all of them, then on
-half of them, and so on to one, on the same blocks:
+half of them, and so on to one (or on as many as ``--devices`` says), on the same blocks:
 
 - heat in a plate of ``--plate`` rows and columns, in ``--strips`` of rows that exchange halos;
 - the price of an option, by ``--paths`` simulated paths of ``--days`` days in ``--blocks`` blocks;
@@ -27,7 +27,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dask
@@ -202,29 +202,26 @@ def spread(padded: Any, size: int, block_info: Any) -> Any:
 
 
 def heat(client: Any, sizes: Sizes) -> Generator[None, None, None]:
-    """Heat in a plate; every point is compared with the exact solution."""
+    """Heat in a plate, again and again: stops before each run, and after it; then compares every point with the exact
+    solution."""
     size = sizes.plate
     start = in_strips(client, (size, size), sizes.strips, first_temperatures, size).persist()
     wait(start, sizes.timeout)
-    yield
-    now = start
-    for _ in range(sizes.steps // sizes.together):
-        padded = vd.overlap(now, depth={0: sizes.together}, boundary=0.0)
-        now = da.map_blocks(spread, padded, size, dtype=np.float32, chunks=start.chunks, meta=start._meta)
-    now = where_they_are(client, now, sizes)
-    yield
-    last = vd.map_blocks(
-        deviation,
-        now,
-        vd.block_origin,
-        *[temperatures(size)] * 2,
-        np.float32(shrinkage(size, sizes.steps)),
-        dtype=np.float32,
-    )
-    worst = float(client.compute(vd.max(last)).result(sizes.timeout))
-    if not worst < 5e-5:
-        raise AssertionError(f"temperatures differ by {worst} from the exact solution")
-    yield
+    expected = [temperatures(size)] * 2
+    while True:
+        yield
+        now = start
+        for _ in range(sizes.steps // sizes.together):
+            padded = vd.overlap(now, depth={0: sizes.together}, boundary=0.0)
+            now = da.map_blocks(spread, padded, size, dtype=np.float32, chunks=start.chunks, meta=start._meta)
+        now = where_they_are(client, now, sizes)
+        yield
+        factor = np.float32(shrinkage(size, sizes.steps))
+        last = vd.map_blocks(deviation, now, vd.block_origin, *expected, factor, dtype=np.float32)
+        worst = float(client.compute(vd.max(last)).result(sizes.timeout))
+        if not worst < 5e-5:
+            raise AssertionError(f"temperatures differ by {worst} from the exact solution")
+        del now, padded, last
 
 
 # -- Monte Carlo
@@ -238,21 +235,21 @@ def formula() -> float:
 
 
 def simulation(client: Any, sizes: Sizes) -> Generator[None, None, None]:
-    """The mean payoff of an option; compared with the formula."""
+    """The mean payoff of an option, in the same way; compares it with the formula."""
     drift, deviates = (INTEREST - VOLATILITY**2 / 2) / sizes.days, VOLATILITY / math.sqrt(sizes.days)
-    yield
-    # Other numbers in each run: Dask would not compute the same ones again.
-    arguments = vd.block_origin, next(_SEEDS), np.float32(drift), np.float32(deviates), sizes.days
     chunks = ((sizes.paths // sizes.blocks,) * sizes.blocks,)
-    paid = vd.map_blocks(payoffs, *arguments, dtype=np.float32, chunks=chunks)
-    # Results of several blocks are joined at the end alone: a task that reads one keeps its worker from launching.
-    mean, std = client.compute([reduced(paid, split_every=sizes.blocks) for reduced in (vd.mean, vd.std)])
-    mean, typical = float(mean.result(sizes.timeout)), float(std.result(sizes.timeout))
-    yield
-    error = abs(mean - formula()) / (typical / math.sqrt(sizes.paths))
-    if not error < 6:
-        raise AssertionError(f"the price deviates by {error:.1f} standard errors from the formula's")
-    yield
+    while True:
+        yield
+        # Other numbers in each run: Dask would not compute the same ones again.
+        arguments = vd.block_origin, next(_SEEDS), np.float32(drift), np.float32(deviates), sizes.days
+        paid = vd.map_blocks(payoffs, *arguments, dtype=np.float32, chunks=chunks)
+        # Results of several blocks are joined at the end alone: a task that reads one keeps its worker from launching.
+        mean, std = client.compute([reduced(paid, split_every=sizes.blocks) for reduced in (vd.mean, vd.std)])
+        mean, typical = float(mean.result(sizes.timeout)), float(std.result(sizes.timeout))
+        yield
+        error = abs(mean - formula()) / (typical / math.sqrt(sizes.paths))
+        if not error < 6:
+            raise AssertionError(f"the price deviates by {error:.1f} standard errors from the formula's")
 
 
 # -- a product
@@ -263,27 +260,28 @@ def numbers(first: int, shape: tuple[int, int], seed: int) -> Any:
 
 
 def product(client: Any, sizes: Sizes) -> Generator[None, None, None]:
-    """A product by blocks; compared with products of a few vectors."""
+    """A product by blocks, in the same way; compares it with products of a few vectors."""
     left = in_strips(client, (sizes.rows, sizes.inner), sizes.strips, numbers, 1).persist()
     right = in_strips(client, (sizes.inner, sizes.inner), 1, numbers, 2).persist()
     few = in_strips(client, (sizes.inner, 8), 1, numbers, 3).persist()
     wait([left, right, few], sizes.timeout)
     client.replicate([*right.dask.values(), *few.dask.values()])
     expected = client.compute(vd.matmul(left, vd.matmul(right, few))).result(sizes.timeout)
-    yield
-    found = where_they_are(client, vd.matmul(left, right), sizes)
-    yield
-    checked = client.compute(vd.matmul(found, few)).result(sizes.timeout)
-    worst = float(np.abs(checked - expected).max() / np.abs(expected).max())
-    if not worst < 1e-4:
-        raise AssertionError(f"the product deviates by {worst} of its largest element")
-    yield
+    while True:
+        yield
+        found = where_they_are(client, vd.matmul(left, right), sizes)
+        yield
+        checked = client.compute(vd.matmul(found, few)).result(sizes.timeout)
+        worst = float(np.abs(checked - expected).max() / np.abs(expected).max())
+        if not worst < 1e-4:
+            raise AssertionError(f"the product deviates by {worst} of its largest element")
+        del found
 
 
 #: The programs, and what the names of their tasks for blocks contain.
 PROGRAMS = {
     "Monte Carlo": (simulation, "payoffs"),
-    "blockwise product": (product, "matmul"),
+    "blockwise product": (product, "product"),
     "heat with halos": (heat, "spread"),
 }
 
@@ -294,48 +292,73 @@ def sent(client: Any) -> int:
     return sum(found.values())
 
 
-def lines_of(client: Any, tasks: Sequence[Any], part: str) -> list[str]:
+def lines_of(client: Any, tasks: Sequence[Any], part: str, began: float, ended: float) -> list[str]:
     """What each worker did, from Dask's records of its tasks."""
     found = []
     for address, info in sorted(client.scheduler_info(n_workers=-1)["workers"].items()):
         own = [each for each in tasks if each["worker"] == address]
         steps = [step for each in own for step in each["startstops"]]
         spans = sorted((each["start"], each["stop"]) for each in steps if each["action"] == "compute")
-        gaps, end = [0.0], spans[0][1] if spans else 0.0
+        if not spans:
+            found.append(f"    {info['name']}: no tasks")
+            continue
+        gaps, end = [0.0], spans[0][1]
         for start, stop in spans:
             gaps.append(max(0.0, start - end))
             end = max(end, stop)
         moving = sum(each["stop"] - each["start"] for each in steps if each["action"] == "transfer")
         blocks = sum(part in str(each["key"]) for each in own)
-        busy = sum(stop - start for start, stop in spans)
         found.append(
-            f"    {info['name']}: {blocks} blocks in {len(own)} tasks of {busy:.3f} s, {sum(gaps):.3f} s between them "
-            f"(longest {max(gaps):.3f}), transfers {moving:.3f} s"
+            f"    {info['name']}: {blocks} blocks, {len(own)} tasks of {sum(b - a for a, b in spans):.3f} s, begins at "
+            f"{spans[0][0] - began:.3f}, ends {ended - end:.3f} before the end, {sum(gaps):.3f} between tasks (longest "
+            f"{max(gaps):.3f}), transfers {moving:.3f}"
         )
     return found
 
 
 def measured(client: Any, name: str, sizes: Sizes) -> Found:
-    """The fastest of up to three runs, which take ``sizes.seconds`` together if they can; another one before compiles
+    """The fastest of up to three runs, which take ``sizes.seconds`` together if they can; a shorter one before compiles
     and allocates."""
     found: list[Found] = []
     program, part = PROGRAMS[name]
-    is_first = True
-    while is_first or (len(found) < 3 and sum(each.seconds for each in found) < sizes.seconds):
-        steps = program(client, sizes)
-        next(steps)
-        before = sent(client)
-        with get_task_stream(client) as tasks:
-            began = time.perf_counter()
+    short = replace(sizes, paths=sizes.paths // sizes.blocks * 8, blocks=8, steps=min(sizes.steps, 2 * sizes.together))
+    with contextlib.closing(program(client, short)) as steps:
+        for _ in range(3):
             next(steps)
-            seconds = time.perf_counter() - began
-        moved = sent(client) - before
+    settled(client, 0)
+    with contextlib.closing(program(client, sizes)) as steps:
         next(steps)
-        steps.close()
-        if not is_first:
-            found.append(Found(seconds, moved, lines_of(client, tasks.data, part)))
-        is_first = False
+        lasting = client.run_on_scheduler(_count_of_tasks)
+        while not found or (len(found) < 3 and sum(each.seconds for each in found) < sizes.seconds):
+            settled(client, lasting)
+            before = sent(client)
+            with get_task_stream(client) as tasks:
+                at, began = time.time(), time.perf_counter()
+                next(steps)
+                seconds = time.perf_counter() - began
+            moved = sent(client) - before
+            next(steps)
+            found.append(Found(seconds, moved, lines_of(client, tasks.data, part, at, at + seconds)))
+    settled(client, 0)
     return min(found, key=lambda each: each.seconds)
+
+
+def _count_of_tasks(dask_scheduler: Any) -> int:
+    return sum(each.state != "released" for each in dask_scheduler.tasks.values())
+
+
+def _descriptions(dask_scheduler: Any) -> list[str]:
+    return [str(each) for each in dask_scheduler.tasks.values() if each.state != "released"]
+
+
+def settled(client: Any, count: int) -> None:
+    """Waits until the scheduler has forgotten the results of earlier runs: at most ``count`` are needed."""
+    end = time.monotonic() + 10
+    while client.run_on_scheduler(_count_of_tasks) > count:
+        if time.monotonic() > end:
+            left = client.run_on_scheduler(_descriptions)
+            raise TimeoutError(f"there are still {len(left)} results of an earlier run, such as {left[:3]}")
+        time.sleep(0.01)
 
 
 @contextlib.contextmanager
@@ -349,15 +372,10 @@ def started(names: Sequence[str]) -> Iterator[tuple[Any, Any]]:
         yield cluster, client
 
 
-def reduced(cluster: Any, client: Any, count: int) -> None:
-    """Ends workers until so many are left, when no result is needed any more."""
-
-    def is_left(dask_scheduler: Any) -> bool:
-        return bool(dask_scheduler.tasks)
-
-    _until(lambda: not client.run_on_scheduler(is_left), "there are still results")
+def scaled(cluster: Any, client: Any, count: int) -> None:
+    """Ends or starts workers until there are so many."""
     cluster.scale(count)
-    _until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) <= count, f"there are more than {count} workers")
+    _until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == count, f"there are not {count} workers")
 
 
 def _until(is_true: Callable[[], bool], problem: str) -> None:
@@ -380,7 +398,7 @@ def main() -> int:
         "steps": 896,
         "together": 128,
         "paths": 1 << 31,
-        "days": 2048,
+        "days": 1536,
         "blocks": 128,
         "rows": 327680,
         "inner": 16384,
@@ -411,8 +429,8 @@ def main() -> int:
     times: dict[str, dict[int, float]] = {name: {} for name in chosen}
     failed = False
     with dask.config.set(settings), started(names) as (cluster, client):
-        for count in sorted(counts, reverse=True):
-            reduced(cluster, client, count)
+        for count in counts:
+            scaled(cluster, client, count)
             for name in chosen:
                 try:
                     found = measured(client, name, sizes)

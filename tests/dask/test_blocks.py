@@ -421,7 +421,7 @@ def test_elements_that_were_copied_early_are_sent(direct: None, monkeypatch: pyt
     for frame, expected in zip(frames, (F, F + 1), strict=True):
         assert np.array_equal(frame.view(np.float32).reshape(F.shape), expected)
     assert np.array_equal(containers.serialize(array)[1][0].view(np.float32).reshape(F.shape), F), "a copy is sent once"
-    containers.copy_early(array)
+    containers.copy_early([array])
     before = len(containers._early)
     del array, results
     gc.collect()

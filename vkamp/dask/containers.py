@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import pickle
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import vkamp as amp
+from vkamp import algorithms as alg
 
 Header = dict[str, Any]
+#: Arrays of at most so many bytes, and of these types, come from the device together.
+_SMALL, _JOINED = 64 << 10, (np.float32, np.int32, np.uint32)
 
 
 def header_of(container: amp.array | amp.array_view) -> Header:
@@ -34,23 +38,47 @@ def header_of(container: amp.array | amp.array_view) -> Header:
 _early: dict[int, tuple[weakref.ref[amp.array], NDArray[Any]]] = {}
 
 
-def copy_early(container: amp.array) -> None:
-    """Copies the elements, which do not change any more, for the next call of :func:`serialize`."""
+def copy_early(arrays: Sequence[amp.array]) -> None:
+    """Copies the elements of arrays, which do not change any more, for the next call of :func:`serialize`."""
+    for each, values in zip(arrays, values_together(arrays), strict=True):
+        _keep(each, values)
+
+
+def _keep(container: amp.array, values: NDArray[Any]) -> None:
     key = id(container)
-    values = _values(container)
     _early[key] = weakref.ref(container, lambda _: _early.pop(key, None)), values
+
+
+def values_together(arrays: Sequence[amp.array]) -> list[NDArray[Any]]:
+    """The elements of arrays on this worker's device. Small ones come in one transfer for each type: a transfer of one
+    number takes a millisecond."""
+    found: list[Any] = [None] * len(arrays)
+    groups: dict[np.dtype[Any], list[int]] = {}
+    for k, each in enumerate(arrays):
+        if size_of(each) <= _SMALL and each.dtype in _JOINED and each.accelerator_view.runs_kernels:
+            groups.setdefault(each.dtype, []).append(k)
+    for numbers in groups.values():
+        if len(numbers) > 2:
+            joined = _values(alg.concat([arrays[k].reshape(-1) for k in numbers]))
+            parts = np.split(joined, np.cumsum([arrays[k].extent.size() for k in numbers])[:-1])
+            for k, part in zip(numbers, parts, strict=True):
+                found[k] = part.reshape(tuple(arrays[k].extent)).copy()
+    return [_values(each) if values is None else values for each, values in zip(arrays, found, strict=True)]
 
 
 def _values(container: amp.array | amp.array_view) -> NDArray[Any]:
     return np.ascontiguousarray(np.asarray(container, dtype=container.dtype))
 
 
+def taken(container: amp.array | amp.array_view) -> NDArray[Any]:
+    """The elements, which may have been copied early."""
+    owner, values = _early.pop(id(container), (None, None))
+    return _values(container) if values is None or owner is None or owner() is not container else values
+
+
 def serialize(container: amp.array | amp.array_view) -> tuple[Header, list[NDArray[np.uint8]]]:
     """A header and one frame. For a view of host memory without gaps, the frame is that memory."""
-    owner, values = _early.pop(id(container), (None, None))
-    if values is None or owner is None or owner() is not container:
-        values = _values(container)
-    return header_of(container), [values.reshape(-1).view(np.uint8)]
+    return header_of(container), [taken(container).reshape(-1).view(np.uint8)]
 
 
 def deserialize(header: Header, frames: list[Any]) -> amp.array | amp.array_view:

@@ -14,6 +14,7 @@ from dask.array.reductions import cumreduction
 import vkamp as amp
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional
+from vkamp.dask import containers
 from vkamp.dask.blocks import Block, chunk_of, lacks, on_device, on_host, quick_chunk_of
 from vkamp.dask.spilling import with_room
 from vkamp.tracebacks import entry_point
@@ -168,10 +169,25 @@ def std(
     return da.sqrt(var(x, axis, keepdims=keepdims, ddof=ddof, split_every=split_every))
 
 
-#: For a part: the number of elements, their mean, and the sum of the squares of their distances from it, or None where
-#: only the mean is wanted. Of a chunk the last two are containers, the mean and the variance, which only
-#: :func:`_joined` waits for.
-_Moments = tuple[Any, Any, Any]
+class _Moments(tuple[Any, Any, Any]):
+    """Of a part: the number of elements, their mean, and the sum of the squares of their distances from it, or None
+    where only the mean is wanted. Of a chunk the last two are containers, the mean and the variance, which only
+    :func:`_joined` waits for. They travel as numpy arrays: on another worker's device they would be of no use.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Moments, (tuple(_in_float64(self, containers.taken)),)
+
+
+def _in_float64(part: _Moments, copied: Callable[[amp.array], Any]) -> _Moments:
+    """The moments of a part on the host; ``copied`` returns the elements of an array."""
+    count, mean, spread = part
+    if not isinstance(mean, amp.array):
+        return part
+    mean = copied(mean).astype(np.float64).reshape(count.shape)
+    if spread is not None:
+        spread = copied(spread).astype(np.float64).reshape(count.shape) * count
+    return _Moments((count, mean, spread))
 
 
 def _moment(x: Any, axis: Axis, keepdims: bool, split_every: int | None, last: Any, name: str) -> da.Array:
@@ -196,7 +212,7 @@ def _moment(x: Any, axis: Axis, keepdims: bool, split_every: int | None, last: A
 def _means(chunk: Any, axis: tuple[int, ...], keepdims: bool) -> _Moments:
     def compute() -> _Moments:
         rows, count = _rows_of(chunk, axis)
-        return count, alg.mean(rows, axis=1), None
+        return _Moments((count, alg.mean(rows, axis=1), None))
 
     return with_room(compute)
 
@@ -205,7 +221,7 @@ def _means(chunk: Any, axis: tuple[int, ...], keepdims: bool) -> _Moments:
 def _moments(chunk: Any, axis: tuple[int, ...], keepdims: bool) -> _Moments:
     def compute() -> _Moments:
         rows, count = _rows_of(chunk, axis)
-        return count, alg.mean(rows, axis=1), alg.var(rows, axis=1)
+        return _Moments((count, alg.mean(rows, axis=1), alg.var(rows, axis=1)))
 
     return with_room(compute)
 
@@ -223,19 +239,11 @@ def _rows_of(chunk: Any, axis: tuple[int, ...]) -> tuple[Any, Any]:
     return rows.reshape(-1, count), np.full(result, float(count))
 
 
-def _on_host(part: _Moments) -> _Moments:
-    """The moments of a part in float64."""
-    count, mean, spread = part
-    if isinstance(mean, np.ndarray):
-        return part
-    mean = np.asarray(mean).astype(np.float64).reshape(count.shape)
-    if spread is not None:
-        spread = np.asarray(spread).astype(np.float64).reshape(count.shape) * count
-    return count, mean, spread
-
-
 def _joined(parts: Any, axis: Any, keepdims: bool = True) -> _Moments:
-    found = [_on_host(part) for part in _flat(parts)]
+    every = [*_flat(parts)]
+    arrays = [each for part in every for each in part[1:] if isinstance(each, amp.array)]
+    values = dict(zip(map(id, arrays), containers.values_together(arrays), strict=True))
+    found = [_in_float64(part, lambda each: values[id(each)]) for part in every]
     count, mean, spread = found[0]
     for more, other, apart in found[1:]:
         total = count + more
@@ -244,7 +252,7 @@ def _joined(parts: Any, axis: Any, keepdims: bool = True) -> _Moments:
             spread = spread + apart + delta * delta * count * more / total
         mean = mean + delta * more / total
         count = total
-    return count, mean, spread
+    return _Moments((count, mean, spread))
 
 
 def _flat(parts: Any) -> Any:

@@ -35,8 +35,7 @@ def attach(worker: Any, results: DeviceResults) -> None:
 
 def _copy(results: DeviceResults, keys: Collection[Any]) -> None:
     """Copies the results to host memory, where they stay until they are serialized."""
-    for each in _arrays([results.on_device(key) for key in keys]):
-        containers.copy_early(each)
+    containers.copy_early([*_arrays([results.on_device(key) for key in keys])])
 
 
 def _arrays(value: Any) -> Iterator[amp.array]:

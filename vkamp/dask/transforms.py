@@ -10,6 +10,7 @@ import dask.array as da
 import numpy as np
 
 from vkamp import fft as _fft
+from vkamp import linalg
 from vkamp.dask.blocks import chunk_of, on_device
 from vkamp.dask.reductions import to_device
 from vkamp.dask.spilling import with_room
@@ -96,4 +97,13 @@ def matmul(a: da.Array, b: da.Array) -> da.Array:
             raise TypeError(f"vkamp.dask.matmul takes Dask arrays, got {type(each).__name__}: use da.from_array")
     if a.dtype != b.dtype:
         raise TypeError(f"matmul takes matrices of one type, not {a.dtype} and {b.dtype}: use astype")
+    if a.ndim == b.ndim == 2 and a.numblocks[1] == b.numblocks[0] == 1:
+        # Dask's graph would copy each block of the result twice.
+        meta = np.empty((0, 0), a.dtype)
+        return da.blockwise(_product, "ik", a, "ij", b, "jk", dtype=a.dtype, meta=meta, concatenate=True)
     return da.matmul(to_device(a), to_device(b))
+
+
+@entry_point
+def _product(a: Any, b: Any) -> Any:
+    return with_room(lambda: chunk_of(linalg.matmul(on_device(a), on_device(b))))
