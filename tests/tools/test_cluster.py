@@ -40,4 +40,4 @@ def test_programs_that_are_measured_are_right(client: Any, name: str) -> None:
     assert found.seconds > 0
     # Only halos and sums go from worker to worker; the right factor is copied to all of them before.
     assert found.moved < 1 << 20
-    assert len(found.lines) == 2 and all("blocks in" in line for line in found.lines)
+    assert len(found.lines) == 2 and all(" blocks, " in line for line in found.lines)
