@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: The bytes of a lane, and the least that a copy of the device moves unless the transfer ends. Starting a copy takes
 #: several calls of the driver, between which the threads take turns in Python: with copies of 2 MiB, the threads of a
 #: GPU's host wait for each other most of the time.
-_PIECE, _SMALLEST = 8 << 20, 4 << 20
+_PIECE, _SMALLEST = 16 << 20, 4 << 20
 #: The least pieces of each thread, if they can be smaller than a lane.
 _EACH = 2
 #: Transfers of fewer bytes go through staging memory.
