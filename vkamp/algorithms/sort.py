@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy, merge_sort, radix_sort, topk_tiles
+from vkamp.algorithms import _choose, lazy, merge_sort, radix_sort, sort_lines_tiles, topk_tiles
 from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, place
 from vkamp.algorithms._digits import bits_of, digits_of, words_in, words_of
 from vkamp.algorithms.sort_lines import along_lines, order_in_lines, sort_words
@@ -125,6 +125,11 @@ def sorted_lines(
     """Each line of a row of elements in its order, in a row."""
     if length == source.extent[0]:
         return _sorted_row(view, source, out, descending, less, key, bits)
+    keys = source if key is None else lazy.map(key, source)
+    if less is None and bits is None and sort_lines_tiles.is_short(view, keys, length):
+        result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+        sort_lines_tiles.sort(view, keys, source, length, descending, result)
+        return result
     if less is None and key is None and bits is None:
         result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
         if sort_words(view, source, length, descending, result):
@@ -173,8 +178,13 @@ def argsort(
         rows = permute_dims(source, axes, accelerator_view=view)
         found = argsort(rows, descending=descending, less=less, key=key, bits=bits, accelerator_view=view)
         return permute_dims(found, _swapped_back(axes), accelerator_view=view)
-    order = order_of(view, source.flat(), descending, less, key, bits)
-    length, result = source.extent[len(axes) - 1], amp.array(source.extent, np.int32, accelerator_view=view)
+    flat, length = source.flat(), source.extent[len(axes) - 1]
+    result = amp.array(source.extent, np.int32, accelerator_view=view)
+    keys = flat if key is None else lazy.map(key, flat)
+    if less is None and bits is None and sort_lines_tiles.is_short(view, keys, length):
+        sort_lines_tiles.sort(view, keys, flat, length, descending, result.reshape(-1), positions=True)
+        return result
+    order = order_of(view, flat, descending, less, key, bits)
     along_lines(view, order_in_lines(view, order, length), length, result.reshape(-1))
     return result
 
