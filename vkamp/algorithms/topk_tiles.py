@@ -23,10 +23,10 @@ from vkamp.algorithms import _choose, functional, lazy
 #: The largest number of elements that a tile has room for.
 MOST = 1024
 #: The threads of a tile, one for each value of eight bits, and the elements that each handles in a step.
-TILE, ITEMS = 256, 8
+TILE, ITEMS = 256, 16
 _STEP = TILE * ITEMS
 #: The number of tiles in the first launch, and the fewest steps of a tile.
-_TILES, _LEAST_STEPS = 1024, 2
+_TILES, _LEAST_STEPS = 1024, 1
 
 
 @amp.func
@@ -123,15 +123,19 @@ def _load(source: Any, start: Any, end: Any, rank: Any, own: Any) -> None:
 
 @amp.func
 def _store(
-    t_idx: Any, words: Any, backs: Any, stored: Any, many: Any, out: Any, out_places: Any, *, is_last: amp.constant
+    t_idx: Any, words: Any, backs: Any, filled: Any, stored: Any, many: Any, out: Any, out_places: Any, *,
+    is_last: amp.constant,
 ) -> None:  # fmt: skip
-    """Stores the best elements of a tile; the last tile stores them in their order."""
+    """Stores the best elements of a tile; the last tile stores them in their order.
+
+    A tile in which fewer elements reach the bound stores words of 0 as well: the bound is above 0 then.
+    """
     if is_last:
         _store_in_order(t_idx, words, backs, stored, out_places)
     else:
         for p in range(t_idx.local[0], stored, TILE):
-            out[t_idx.tile[0] * many + p] = words[p]
-            out_places[t_idx.tile[0] * many + p] = amp.int32(~backs[p])
+            out[t_idx.tile[0] * many + p] = words[p] if p < filled else amp.uint32(0)
+            out_places[t_idx.tile[0] * many + p] = amp.int32(~backs[p]) if p < filled else 0
 
 
 @amp.func
@@ -161,11 +165,13 @@ def _store_in_order(t_idx: Any, words: Any, backs: Any, stored: Any, out_places:
 
 @amp.kernel
 def best_of_blocks(
-    t_idx, source, places, out, out_places, n, length, many, *, room: amp.constant, is_last: amp.constant,
+    t_idx, source, places, bounds, out, out_places, n, length, many, *, room: amp.constant, is_last: amp.constant,
+    has_bound: amp.constant,
 ):  # fmt: skip
     """The ``many`` largest words of a block, and their positions; with ``is_last``, in their order.
 
-    ``room``: the number of elements that a tile has memory for, at least ``many`` plus those of a step.
+    With ``has_bound``, ``many`` words of all blocks are at least as large as word ``many - 1`` of ``bounds``; only such
+    words are collected.  ``room``: the number of elements that a tile has memory for, at least ``many`` plus those of a step.
     """
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * length
@@ -175,9 +181,11 @@ def best_of_blocks(
     fill = amp.tile_static(1, amp.int32)
     least = amp.tile_static(2, amp.uint32)
     own = amp.private(ITEMS, amp.uint32)
-    if rank < 2:
-        least[rank] = 0
     if rank == 0:
+        least[0] = 0
+        least[1] = 0
+        if has_bound:
+            least[0] = bounds.value(many - 1)
         fill[0] = 0
     t_idx.barrier.wait_with_tile_static_memory_fence()
     ahead = amp.private(ITEMS, amp.uint32)
@@ -211,7 +219,7 @@ def best_of_blocks(
             if rank == 0:
                 fill[0] = many
             t_idx.barrier.wait_with_tile_static_memory_fence()
-    _store(t_idx, words, backs, min(many, end - begin), many, out, out_places, is_last=is_last)
+    _store(t_idx, words, backs, fill[0], min(many, end - begin), many, out, out_places, is_last=is_last)
 
 
 def places_of_best(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any:
@@ -222,8 +230,13 @@ def places_of_best(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any:
     return _best_of(view, source, lazy.arange(n), k)
 
 
-def _best_of(view: amp.accelerator_view, words: lazy.Lazy, places: lazy.Lazy, k: int) -> Any:
-    """The places of the ``k`` largest words in their order, by blocks, of whose best ones are blocks again."""
+def _best_of(
+    view: amp.accelerator_view, words: lazy.Lazy, places: lazy.Lazy, k: int, bounds: lazy.Lazy | None = None
+) -> Any:
+    """The places of the ``k`` largest words in their order, by blocks, of whose best ones are blocks again.
+
+    ``bounds``: the last of ``k`` such words, if ``k`` words or more are known to be as large.
+    """
     at = amp.array(amp.extent(k), np.int32, accelerator_view=view)
     # The tile has room for more than it keeps, so that it seldom looks for the best ones.
     room = _STEP + (1024 if k <= 512 else 1536)
@@ -236,8 +249,9 @@ def _best_of(view: amp.accelerator_view, words: lazy.Lazy, places: lazy.Lazy, k:
         out = at if is_last else amp.array(amp.extent(count), np.int32, accelerator_view=view)
         found = out if is_last else amp.array(amp.extent(count), np.uint32, accelerator_view=view)
         amp.parallel_for_each(
-            view, amp.extent(split.pieces * TILE).tile(TILE), best_of_blocks, words.flat(), places, found, out, n,
-            split.length, k, room=room, is_last=is_last,
+            view, amp.extent(split.pieces * TILE).tile(TILE), best_of_blocks, words.flat(), places,
+            words if bounds is None else bounds, found, out, n, split.length, k, room=room, is_last=is_last,
+            has_bound=bounds is not None,
         )  # fmt: skip
         if is_last:
             return at
@@ -334,4 +348,4 @@ def _best_by_groups(view: amp.accelerator_view, words: lazy.Lazy, k: int) -> Any
     amp.parallel_for_each(view, best.extent.tile(TILE), best_of_groups, words, best, places, n, steps)
     of_groups = _best_of(view, lazy.Elements(best), lazy.Elements(places), k)
     candidates = _PlacesOfGroups(of_groups, steps)
-    return _best_of(view, _WordsOfGroups(words, candidates), candidates, k)
+    return _best_of(view, _WordsOfGroups(words, candidates), candidates, k, lazy.take(words, of_groups))
