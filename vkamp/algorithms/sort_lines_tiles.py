@@ -69,7 +69,8 @@ def _compare(t_idx: Any, words: Any, places: Any, low: Any, stage: Any, stages: 
 def sort_in_tiles(t_idx, words, source, out, lines, length, stages, most, flip, *, positions: amp.constant):
     """Stores the elements of each line in the order of their words, or with ``positions`` their positions in the line.
 
-    A line has room for ``2**stages`` elements, and a tile for ``2**(most + 3)``.  ``flip``: the bits of the words to invert, for the descending order.
+    A line has room for ``2**stages`` elements, and a tile for ``2**(most + 3)``.  ``flip``: the bits of the words to
+    invert, for the descending order.
     """
     threads = t_idx.tile_dim0
     rank = t_idx.local[0]

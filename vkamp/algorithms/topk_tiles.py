@@ -23,10 +23,10 @@ from vkamp.algorithms import _choose, functional, lazy
 #: The largest number of elements that a tile has room for.
 MOST = 1024
 #: The threads of a tile, one for each value of eight bits, and the elements that each handles in a step.
-TILE, ITEMS = 256, 16
+TILE, ITEMS = 256, 8
 _STEP = TILE * ITEMS
 #: The number of tiles in the first launch, and the fewest steps of a tile.
-_TILES, _LEAST_STEPS = 1024, 1
+_TILES, _LEAST_STEPS = 1024, 2
 
 
 @amp.func
@@ -171,7 +171,8 @@ def best_of_blocks(
     """The ``many`` largest words of a block, and their positions; with ``is_last``, in their order.
 
     With ``has_bound``, ``many`` words of all blocks are at least as large as word ``many - 1`` of ``bounds``; only such
-    words are collected.  ``room``: the number of elements that a tile has memory for, at least ``many`` plus those of a step.
+    words are collected.  ``room``: the number of elements that a tile has memory for, at least ``many`` plus those of
+    a step.
     """
     rank = t_idx.local[0]
     begin = t_idx.tile[0] * length
