@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms import _choose, lazy, permute_dims
 from vkamp.lang.strided import is_aligned, span_of, strides_of
 from vkamp.tuning import autotuned
 
@@ -148,6 +148,9 @@ def packed(
 
     ``with_gaps``: the kernels read rows with gaps between them.
     """
+    if a.turned and with_gaps:
+        # On GPUs, ``pack`` would load single elements from distant rows: 600 us for 4096 x 4096 float32 on an H200.
+        a = Matrix(permute_dims(a.values, (0, 2, 1), accelerator_view=view), conjugate=a.conjugate)
     rows = -(-a.rows // least_rows) * least_rows
     quads = -(-a.columns // 4)
     step = rows * quads if a.size > 1 else 0

@@ -8,6 +8,8 @@ Measured on an H200, each of two things costs a third of the speed: selecting a 
 for each loaded element. So the loop has a copy for each of two buffers, and only the kernel for sums that end inside a
 block compares. Conditions or breaks in the loop cost up to a tenth, so that the last blocks come after it.
 
+Neighbouring threads alternate between two rows: with threads row by row, products of 2048 are 1.5 % slower there.
+
 Small products have few blocks. There, the threads of a tile are divided into ``slices``, each of which sums over a part
 of every block; at the end, their sums are added in order.
 """
@@ -222,8 +224,8 @@ def block_product(
     top, side = t_idx.tile[1] * rows, t_idx.tile[2] * (columns // 4)
     warp = t // 32 % (threads // 32 // slices)
     deep = t // (threads // slices) * (depth // slices) if slices > 1 else 0
-    part_a = warp // (columns // wide * lanes // 32) * (lanes * high // 4) + t % 32 // (32 // lanes)
-    part_b = warp % (columns // wide * lanes // 32) * (32 // lanes * wide // 4) + t % (32 // lanes)
+    part_a = warp // (columns // wide * lanes // 32) * (lanes * high // 4) + t % 32 // (64 // lanes) * 2 + t % 2
+    part_b = warp % (columns // wide * lanes // 32) * (32 // lanes * wide // 4) + t % (64 // lanes) // 2
     row, quad, across = t // (depth // 4), t % (depth // 4), t % (columns // 4)
     # After the last row or column, elements are loaded that are never stored.
     base_a = t_idx.tile[0] * step_a + quad + first
