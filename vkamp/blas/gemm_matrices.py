@@ -2,8 +2,9 @@
 
 A tile of four subgroups computes 128 x 128 elements, each subgroup 4 x 4 matrices. Blocks of the operands are copied to
 ``tile_static`` memory in words of 16 bytes; the next blocks are loaded before the current ones are multiplied. Rows
-there are one word longer than the block, so that lanes read different banks. docs/matrices.md lists the variants that
-were tried.
+there are one word longer than the block, so that lanes read different banks. No loop has a branch, and the places of
+a thread's words differ by multiples of a row, which drivers do not derive from ``(t + 128 * q) // width``: both cost
+15 %. docs/matrices.md lists the variants that were tried.
 """
 
 # Kernels have untyped parameters.
@@ -26,8 +27,6 @@ _TILE = 128
 _WORD, _WIDE = 16, 8
 #: Products with fewer multiplications use the other kernels.
 _LEAST = 512**3
-#: Products with so many rows transpose B first: the device loads matrices of columns faster than of rows.
-_MANY_ROWS = 2048
 #: The inner dimension of the device's product, and the type of its accumulator, by the type of the operands.
 _PRODUCTS = {"float16": (16, "float32"), "int8": (32, "int32"), "uint8": (32, "uint32")}
 
@@ -35,17 +34,17 @@ _PRODUCTS = {"float16": (16, "float32"), "int8": (32, "int32"), "uint8": (32, "u
 @amp.func
 def copied(t_idx, block, words, *, width: amp.constant, count: amp.constant):
     """Stores the ``count`` words that a thread has loaded as every 128th word of a block."""
+    row, column = t_idx.local[1] // width, t_idx.local[1] % width
     for q in amp.static_range(count):
-        e = t_idx.local[1] + 128 * q
-        block[e // width, e % width] = words[q]
+        block[row + 128 // width * q, column] = words[q]
 
 
 @amp.func
 def loaded(t_idx, words, memory, row, column, length, *, width: amp.constant, count: amp.constant):
     """Loads every 128th word of a block that begins at a given row and word; rows have ``length`` words."""
+    place = (row + t_idx.local[1] // width) * length + column + t_idx.local[1] % width
     for q in amp.static_range(count):
-        e = t_idx.local[1] + 128 * q
-        words[q] = memory[(row + e // width) * length + column + e % width]
+        words[q] = memory[place + 128 // width * q * length]
 
 
 @amp.func
@@ -81,7 +80,9 @@ def products(t_idx, a, b, c, a_length, b_length, steps, *, kind: amp.constant, a
     b_block = amp.tile_static((128 if turned else depth, b_width + 1), amp.uint4)
     a_words = amp.private(wide, amp.uint4)
     b_words = amp.private(wide, amp.uint4)
-    row, column = amp.subgroup.id() // 2 * 64, amp.subgroup.id() % 2 * 64
+    # The thread's number gives that of the subgroup: amp.subgroup.id() costs the H200 2 % here.
+    subgroup = t_idx.local[1] // 32
+    row, column = subgroup // 2 * 64, subgroup % 2 * 64
     first_row, first_column = t_idx.tile[0] * 128, t_idx.tile[1] * 128
     sums = amp.matrix((16, 16), accumulator, count=(4, 4))
     xs = amp.matrix((16, inner), kind, "a", fill=None, count=(4,))
@@ -95,12 +96,13 @@ def products(t_idx, a, b, c, a_length, b_length, steps, *, kind: amp.constant, a
         copied(t_idx, a_block, a_words, width=wide, count=wide)
         copied(t_idx, b_block, b_words, width=b_width, count=wide)
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        if step + 1 < steps:
-            loaded(t_idx, a_words, a, first_row, wide * (step + 1), a_length, width=wide, count=wide)
-            if turned:
-                loaded(t_idx, b_words, b, first_column, wide * (step + 1), b_length, width=wide, count=wide)
-            else:
-                loaded(t_idx, b_words, b, depth * (step + 1), first_column // per, b_length, width=b_width, count=wide)
+        # Without a branch: the last block is loaded twice.
+        following = min(step + 1, steps - 1)
+        loaded(t_idx, a_words, a, first_row, wide * following, a_length, width=wide, count=wide)
+        if turned:
+            loaded(t_idx, b_words, b, first_column, wide * following, b_length, width=wide, count=wide)
+        else:
+            loaded(t_idx, b_words, b, depth * following, first_column // per, b_length, width=b_width, count=wide)
         multiplied(sums, xs, a_block, b_block, row, column, kind=kind, inner=inner, turned=turned, depth=depth)
     for i in amp.static_range(4):
         for j in amp.static_range(4):
@@ -172,7 +174,7 @@ def multiply(view: amp.accelerator_view, a: Matrix, b: Matrix, c: Any, wide: int
     kind = a.values.dtype
     inner, accumulator = _PRODUCTS[kind.name]
     # On an H200, the product takes 1.8 times as long if the device must collect bytes of a column from rows.
-    turned = b.turned or kind.itemsize == 1 or a.rows >= _MANY_ROWS
+    turned = b.turned or kind.itemsize == 1
     depth = wide * _WORD // kind.itemsize
     rows, columns, length = _up(a.rows, _TILE), _up(b.columns, _TILE), _up(a.columns, depth)
     left = _words(view, a.values, rows, length, turned=a.turned)
