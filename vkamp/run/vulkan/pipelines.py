@@ -138,11 +138,6 @@ class Pipelines:
         program.making = Build(lambda: self._create(program, layout))
         self._making.add(program.making)
 
-    @property
-    def is_making(self) -> bool:
-        """Whether some program awaits a pipeline that a thread makes."""
-        return bool(self._making)
-
     def build(self, program: VulkanProgram) -> None:
         """Has the driver compile a program, unless a thread does."""
         layout, making = self._layouts.layout(program.buffers, program.push_bytes), program.making

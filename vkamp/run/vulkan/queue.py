@@ -44,8 +44,7 @@ _MAX_RUNNING = 256
 #: The maximum number of bytes in transit to or from the device, and of bytes whose copies are collected before they are
 #: submitted.
 _IN_FLIGHT, _WAITING = 64 << 20, 8 << 20
-#: Larger uploads to host-visible memory wait for the work that uses it. The device copies smaller ones in order with
-#: its work.
+#: Larger uploads to host-visible memory wait for the work that uses it. The device copies smaller ones in order.
 _SMALL = 256 << 10
 #: How long a wait polls on a GPU (seconds). A CPU driver needs the processor itself.
 _POLL = 1e-4
@@ -99,7 +98,7 @@ class VulkanQueue(QueueWithLatePrograms):
 
     def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
         work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
-        if len(work) != len(ready) or not 1 < len(work) <= _FEW or any(each.is_heavy for each in work):
+        if len(work) != len(ready) or not 1 < len(work) <= _FEW or is_awaited(work) or any(w.is_heavy for w in work):
             return super().together(ready)
         return partial(self._append_few, work)
 
@@ -121,8 +120,7 @@ class VulkanQueue(QueueWithLatePrograms):
         with device.lock:
             try:
                 if program.pipeline is None:
-                    # The pipeline is made here, so that a program that the driver cannot compile is rejected before it
-                    # is enqueued.
+                    # Made here, so that a program that the driver cannot compile is rejected before it is enqueued.
                     self._build_or_wait(program)
                 sets = device.sets.get(slots) if slots else None
             except VulkanError as error:
@@ -147,9 +145,8 @@ class VulkanQueue(QueueWithLatePrograms):
                     self._resubmit(recorded, [work], 1, recorded.slots)
                     return
             pending.append(work if self._sink is None else work.timed())
-            if work.program.pipeline is None:
-                # Another thread may have submitted everything since the launch was bound.
-                self._awaits_programs = True
+            # Another thread may have submitted everything since the launch was bound.
+            self._awaits_programs |= work.program.pipeline is None
             if self._awaits_programs and len(pending) < _MAX_PENDING:
                 return
             if self._may_wait(work, len(pending)):
@@ -169,7 +166,6 @@ class VulkanQueue(QueueWithLatePrograms):
         with device.lock:
             pending, running, _ = self._state
             is_plain = not self.immediate and self._sink is None and device.sharing is None
-            is_plain = is_plain and not (device.pipelines.is_making and is_awaited(work))
             if is_plain and self._poll and not running and not pending:
                 pending.extend(work)
                 self._submit()
