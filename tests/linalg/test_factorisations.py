@@ -237,7 +237,7 @@ def test_qr_in_tiles(accelerator_view, small_tiles):
     of_special_matrices(accelerator_view, np.zeros((3, 2)), np.ones((3, 2)), np.eye(3)[:, :2])
 
 
-@pytest.mark.sample("llvmpipe")
+@pytest.mark.sample("reference")
 def test_memory_of_factorisations(accelerator_view):
     """A call holds a few matrices, however many panels it has, and copies no operand of a product: so calls with large
     matrices are remembered."""

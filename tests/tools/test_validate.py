@@ -20,9 +20,9 @@ def collected(*arguments: str) -> set[str]:
 
 
 def test_what_the_gate_leaves_out_is_validated() -> None:
-    whole = collected()
+    # All tests of the room: another is left out.
+    whole = collected("--vkamp-validated-rooms", "another")
     rest = collected("--vkamp-validated-rooms", ROOM)
     left_out = whole - rest
     assert rest < whole and all("llvmpipe" in name for name in left_out)
     assert left_out <= collected("--vkamp-accelerators", "llvmpipe", "--vkamp-devices-only")
-    assert collected("--vkamp-validated-rooms", "another") == whole
