@@ -264,7 +264,7 @@ def test_values(accelerator_view):
     assert _ints(accelerator_view, values, 4) == [6 * k + 400 + 1000 * (k + 1) for k in range(4)]
 
 
-@row("10", "destructors", refused="a kernel's values end without being told")
+@row("10", "destructors", refused="the values of a kernel have no destructors")
 def test_destructors_do_nothing():
     assert "`del`" in _refusal(deletes)
 

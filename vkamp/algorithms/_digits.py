@@ -204,7 +204,9 @@ def _checked(bits: tuple[int, int], dtype: np.dtype[Any]) -> tuple[int, int]:
         raise TypeError(f"bits= is for keys that are integers, not {dtype}")
     first, end = bits
     if not 0 <= first <= end <= 8 * dtype.itemsize:
-        raise ValueError(f"bits=({first}, {end}) is no range of bits of {dtype}, which has {8 * dtype.itemsize} bits")
+        raise ValueError(
+            f"bits=({first}, {end}) is not a range of bits of {dtype}, which has {8 * dtype.itemsize} bits"
+        )
     return first, end
 
 

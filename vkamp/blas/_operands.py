@@ -10,7 +10,6 @@ n^3 (K. Goto and R. van de Geijn, *Anatomy of High-Performance Matrix Multiplica
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,18 +99,6 @@ def container(a: Any) -> Any:
     if not isinstance(found, lazy.Elements):
         raise TypeError(f"a product takes containers and numpy arrays, not {type(a).__name__}")
     return found.values
-
-
-def in_batch(a: Any) -> Any:
-    """A container with its dimensions before the last two combined to one; a copy if the strides do not allow that."""
-    shape = tuple(a.extent)
-    if len(shape) == 3:
-        return a
-    wanted = (math.prod(shape[:-2]), *shape[-2:])
-    try:
-        return a.reshape(*wanted)
-    except amp.AmpError:
-        return amp.array(a).reshape(*wanted)
 
 
 def computed(dtype: np.dtype[Any]) -> np.dtype[Any]:

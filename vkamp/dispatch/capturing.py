@@ -79,8 +79,8 @@ class Graph:
     def _add(self, prepared: PreparedLaunch) -> None:
         if self._view is not None and self._view != prepared.view:
             raise AmpError(
-                f"this capture is of {self._view!r}, but the launch would run on {prepared.view!r}: a graph has one "
-                "accelerator_view"
+                f"this capture records launches on {self._view!r}, but the launch would run on {prepared.view!r}: a "
+                "graph has one accelerator_view"
             )
         with self._lock:
             launches = self._launches or _load().GraphLaunches(prepared.view)
