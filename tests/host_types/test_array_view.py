@@ -148,7 +148,7 @@ class TestConstruction:
             "array_view of a masked array would lose the mask: write .filled(value)",
         ):
             array_view(np.ma.zeros(3, np.float32))
-        with refused(TypeError, "member 'b' is at byte 1: float64 members are 8-byte aligned"):
+        with refused(TypeError, "member 'b' is at byte 1: float64 members are 8-byte aligned: write align=True"):
             array_view(np.zeros(3, [("a", np.int8), ("b", np.float64)]))
 
     def test_odd_strides(self):

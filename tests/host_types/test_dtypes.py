@@ -93,13 +93,13 @@ def test_struct_rules(refused):
 
     with refused(TypeError, "the structured dtype has no members"):
         element_dtype(np.dtype([]))
-    with refused(TypeError, "member 'b' is at byte 5: members are 4-byte aligned"):
+    with refused(TypeError, "member 'b' is at byte 5: members are 4-byte aligned: write align=True"):
         element_dtype(struct(["a", "b"], [F, F], [0, 5], 12))
     with refused(TypeError, "the structured dtype has 10 bytes: the size must be a multiple of 4"):
         element_dtype(struct(["a", "b"], [F, F], [0, 4], 10))
-    with refused(TypeError, "member 'b' is at byte 4: float64 members are 8-byte aligned"):
+    with refused(TypeError, "member 'b' is at byte 4: float64 members are 8-byte aligned: write align=True"):
         element_dtype([("a", F), ("b", np.float64)])
-    with refused(TypeError, "member 'b' is at byte 1: uint16 members are 2-byte aligned"):
+    with refused(TypeError, "member 'b' is at byte 1: uint16 members are 2-byte aligned: write align=True"):
         element_dtype(struct(["a", "b"], [np.int8, np.uint16], [0, 1], 4))
     with refused(TypeError, "the structured dtype has 12 bytes: the size must be a multiple of 8"):
         element_dtype(struct(["a", "b"], [np.int64, F], [0, 8], 12))

@@ -323,7 +323,10 @@ def with_edges(function: Any) -> Any:
         for position, param in functions:
             given = args[position] if position < len(args) else named.get(param)
             if given is not None and not callable(given):
-                raise TypeError(f"{name} takes a function as {param}, not {given!r}")
+                is_many = hasattr(given, "__len__") and not isinstance(given, str)
+                instead = ": give conditions as flags=" if is_many and name == "select" else ""
+                shown = type(given).__name__ if is_many else repr(given)
+                raise TypeError(f"{name} takes a function as {param}, not {shown}{instead}")
             if type(given) in _OF_OTHERS and given in _SAME:
                 if position < len(args):
                     args = (*args[:position], _SAME[given], *args[position + 1 :])

@@ -98,8 +98,8 @@ def reduce(
     """``op`` of all elements, in row-major order, as a device_scalar (AMP Algorithms, C++: ``reduce``).
 
     With an ``axis``, or a tuple of several, ``op`` of the elements along it, in row-major order, as an array of the
-    other dimensions; ``keepdims`` keeps the axes with the size 1. ``op`` must be associative, but need not commute.
-    ``init`` comes first. The type is that of ``op``'s result.
+    other dimensions, or a device_scalar if there are none; ``keepdims`` keeps the axes with the size 1. ``op`` must be
+    associative, but need not commute. ``init`` comes first. The type is that of ``op``'s result.
     """
     source, lines = in_lines(lazy.of(a), axis, keepdims)
     view = place(accelerator_view, source)

@@ -62,7 +62,7 @@ class _Reordered(lazy.Lazy):
 
 
 def in_lines(source: lazy.Lazy, axis: Axes, keepdims: bool) -> tuple[lazy.Lazy, AxisLines | None]:
-    """The elements of a source in a row, and the lines of a reduction; None for one of all to a single number.
+    """The elements of a source in a row, and the lines of a reduction; None for one of all axes to a single number.
 
     Lines along several axes have their elements in row-major order. The row has the order of the source, unless axes
     that are not neighbours are reduced. Raises ValueError for an axis that the source lacks, or that is given twice.
@@ -70,11 +70,13 @@ def in_lines(source: lazy.Lazy, axis: Axes, keepdims: bool) -> tuple[lazy.Lazy, 
     extent = source.extent
     if axis is None:
         return source.flat(), AxisLines(1, extent.size(), 1, (1,) * extent.rank) if keepdims else None
-    if not isinstance(axis, tuple):
-        return source.flat(), lines_of(extent, axis, keepdims)
-    axes = [axis_of(extent, each) for each in axis]
+    axes = [axis_of(extent, each) for each in (axis if isinstance(axis, tuple) else (axis,))]
     if len(set(axes)) < len(axes):
         raise ValueError(f"axis={axis} has an axis of {extent!r} twice")
+    if len(axes) == extent.rank and not keepdims:
+        return source.flat(), None
+    if not isinstance(axis, tuple):
+        return source.flat(), lines_of(extent, axis, keepdims)
     rest = [1 if at in axes else n for at, n in enumerate(extent) if keepdims or at not in axes]
     groups = _groups(tuple(extent), axes)
     inner = groups.pop() if groups and not groups[-1][0] else (False, 1, 1)

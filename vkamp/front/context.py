@@ -535,7 +535,7 @@ class Context:
 
     def refuse(self, node: ast.AST) -> NoReturn:
         """Raises the error for syntax that the language does not have."""
-        what, help_text = refusal(node)
+        what, help_text = refusal(node, nested=len(self.module.stack) > 1)
         self.fail("VKA101", node, what=what, advice=help_text)
 
     # -- values ------------------------------------------------------------------------------------------------

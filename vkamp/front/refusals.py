@@ -24,10 +24,7 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Import: ("`import`", "import at the top of the module"),
     ast.ImportFrom: ("`import`", "import at the top of the module"),
     ast.Global: ("`global`", _OUT),
-    ast.Nonlocal: (
-        "`nonlocal`",
-        _OUT,
-    ),
+    ast.Nonlocal: ("`nonlocal`", _OUT),
     ast.Await: ("`await`", "a kernel waits at tile barriers only"),
     ast.Yield: ("`yield`", "store the values in a container"),
     ast.YieldFrom: ("`yield from`", "store the values in a container"),
@@ -52,9 +49,11 @@ _NEWER = {
 }
 
 
-def refusal(node: ast.AST) -> tuple[str, str]:
-    """The name of a piece of syntax and the advice."""
+def refusal(node: ast.AST, *, nested: bool = False) -> tuple[str, str]:
+    """The name of a piece of syntax and the advice; ``nested``: in a function that a kernel calls."""
     kind = type(node)
+    if isinstance(node, ast.Nonlocal) and nested:
+        return "`nonlocal`", f"return the new value, and assign it at the call: `{node.names[0]} = f({node.names[0]})`"
     if kind.__name__ in _NEWER:
         return _NEWER[kind.__name__]
     return _REFUSED.get(kind) or (

@@ -18,7 +18,7 @@ from vkamp.front import advice, convert, vectors, views
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_value
-from vkamp.front.names import named_callee
+from vkamp.front.names import marked_name, named_callee
 from vkamp.front.scopes import COMPREHENSIONS
 from vkamp.front.subscripts import choose_item, memory_item
 from vkamp.front.values import (
@@ -404,6 +404,10 @@ def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast
         if in_loop and sequence is not None and all(isinstance(t, ast.Name) for t in target.elts):
             loops = ": ".join(f"for {ctx.text(t)} in range(...)" for t in target.elts)
             help_text += f"; a loop over a container gives its elements, and `{loops}:` their indices"
+        if isinstance(node, ast.Call) and marked_name(named_callee(ctx, node.func)) == "atomic_compare_exchange":
+            help_text = (
+                "read the old value from the variable of the expected one; the result says whether the store was made"
+            )
         ctx.fail("VKA328", node, text=ctx.text(node), what=ctx.describe(value), advice=help_text)
     values, targets = sequence.count, len(target.elts)
     stars = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]

@@ -168,7 +168,9 @@ def _check_struct(dtype: np.dtype[Any], path: str) -> None:
         largest = max(largest, alignment)
         if offset % alignment:
             members = "members are" if alignment == 4 else f"{dtype_name(inner)} members are"
-            raise TypeError(f"member {full!r} is at byte {offset}: {members} {alignment}-byte aligned")
+            raise TypeError(
+                f"member {full!r} is at byte {offset}: {members} {alignment}-byte aligned: write align=True"
+            )
         if offset < end:
             raise TypeError(
                 f"member {full!r} at byte {offset} overlaps or precedes {previous!r}: "
