@@ -172,20 +172,23 @@ def physical_devices(vk: Any, instance: Any) -> tuple[list[Any], int]:
 
 
 def _ask_loader(vk: Any) -> tuple[list[DeviceInfo], str]:
-    """The devices of a temporary instance, or why there are none."""
-    with _instance(vk) as (instance, result):
-        if instance is None:
-            reason = "the Vulkan loader finds no driver"
-            if result != libraries.INCOMPATIBLE_DRIVER:
-                reason = f"vkCreateInstance failed with {result}"
-            libraries.record("an instance", reason, ok=False)
-            return [], reason
-        handles, result = physical_devices(vk, instance)
-        if not handles:
-            reason = "the Vulkan loader has drivers, but they find no device"
-            libraries.record("devices", f"{reason} ({result})", ok=False)
-            return [], reason
-        devices = [_describe(vk, instance, handle, i) for i, handle in enumerate(handles)]
+    """The devices, or why there are none. Their instance is kept for the first one that is opened."""
+    version = libraries.packed_version()
+    instance, result = libraries.create_instance(vk, version)
+    if instance is None:
+        reason = "the Vulkan loader finds no driver"
+        if result != libraries.INCOMPATIBLE_DRIVER:
+            reason = f"vkCreateInstance failed with {result}"
+        libraries.record("an instance", reason, ok=False)
+        return [], reason
+    libraries.keep_instance(instance, version)
+    handles, result = physical_devices(vk, instance)
+    if not handles:
+        libraries.drop_instance()
+        reason = "the Vulkan loader has drivers, but they find no device"
+        libraries.record("devices", f"{reason} ({result})", ok=False)
+        return [], reason
+    devices = [_describe(vk, instance, handle, i) for i, handle in enumerate(handles)]
     names = [f"{d.index}: {d.name}" for d in devices]
     libraries.record("devices", f"{len(devices)} found", details=names)
     return devices, ""

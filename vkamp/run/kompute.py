@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vkamp.errors import AmpError
-from vkamp.run import devices
+from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo, Engine
 from vkamp.run.lifetime import prepare_to_open, refuse_fork
 
@@ -38,5 +38,6 @@ class KomputeEngine(Engine):
         if info.is_partial:
             # Kompute's instance does not have the device, and it would end the process.
             raise AmpError(f"Kompute can't open {info.name}, whose driver lacks parts of Vulkan: use engine='vulkan'")
+        libraries.drop_instance()  # Kompute makes its own.
         mirrored = not devices.shares_memory(info) if self._mirrored is None else self._mirrored
         return open_queue(info, mirrored=mirrored)

@@ -6,6 +6,7 @@ Every step is recorded (:func:`steps`).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import glob
 import importlib.util
@@ -24,6 +25,8 @@ from vkamp.errors import AmpError
 from vkamp.run.engine import Step
 from vkamp.run.features import struct
 
+#: The newest version of Vulkan that is requested.
+NEWEST = (1, 3, 0)
 #: The instance extension by which a program consents to drivers that lack parts of Vulkan, and its flag
 #: (VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR). A device of such a driver has VK_KHR_portability_subset.
 _PORTABILITY, _ENUMERATE_PORTABILITY = "VK_KHR_portability_enumeration", 1
@@ -133,6 +136,12 @@ def version_of(packed: int) -> tuple[int, int, int]:
     return (packed >> 22) & 0x7F, (packed >> 12) & 0x3FF, packed & 0xFFF
 
 
+def packed_version(limit: tuple[int, int, int] = NEWEST) -> int:
+    """The newest version up to ``limit`` that the loader has, as Vulkan packs it."""
+    major, minor, _ = min(NEWEST, limit, known.loader_version)
+    return (major << 22) | (minor << 12)
+
+
 def instance_extensions(vk: Any) -> frozenset[str]:
     """The extensions that instances can have."""
     ffi, count = vk.ffi, vk.ffi.new("uint32_t*")
@@ -155,6 +164,42 @@ def create_instance(vk: Any, api_version: int) -> tuple[Any, int]:
         if result != INCOMPATIBLE_DRIVER:
             return made, result
     return _create_instance(vk, api_version, consents=_PORTABILITY in instance_extensions(vk))
+
+
+class _Spare:
+    """An instance that discovery has used, and the version of Vulkan that it allows: the first device that is opened
+    takes it, since to create another one takes a driver as long as the import of numpy."""
+
+    instance: Any = None
+    api_version = 0
+
+
+def keep_instance(instance: Any, api_version: int) -> None:
+    """Keeps an instance for :func:`take_instance`. A process that is forked does not inherit it."""
+    drop_instance()
+    if not _Spare.api_version:
+        atexit.register(drop_instance)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=drop_instance)
+    _Spare.instance, _Spare.api_version = instance, api_version
+
+
+def take_instance(vk: Any, api_version: int) -> tuple[Any, int]:
+    """As :func:`create_instance`, or the instance that was kept, which belongs to the caller from then on."""
+    with lock:
+        if _Spare.instance is not None and _Spare.api_version >= api_version:
+            found, _Spare.instance = _Spare.instance, None
+            return found, 0
+    return create_instance(vk, api_version)
+
+
+def drop_instance() -> None:
+    """Destroys the instance that was kept, if any."""
+    with lock:
+        found, _Spare.instance = _Spare.instance, None
+        if found is not None:
+            vk = load_vulkan()
+            vk.lib.vkDestroyInstance(found, vk.ffi.NULL)
 
 
 def _create_instance(vk: Any, api_version: int, *, consents: bool) -> tuple[Any, int]:

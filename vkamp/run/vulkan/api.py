@@ -17,8 +17,6 @@ from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FLOAT_CONTROLS, FeatureChain, chain, struct
 from vkamp.run.workarounds import has_quirk
 
-#: The newest version of Vulkan that is requested.
-NEWEST = (1, 3, 0)
 #: VK_ERROR_DEVICE_LOST
 LOST = -4
 _QUEUES = 4
@@ -86,10 +84,9 @@ class Api:
         self.null: Any = self.ffi.NULL
         self.instance: Any = None
         self.device: Any = None
-        version = min(NEWEST, info.api_version, libraries.known.loader_version)
+        version = min(libraries.NEWEST, info.api_version, libraries.known.loader_version)
         with self._undone_on_error():
-            packed = (version[0] << 22) | (version[1] << 12)
-            self.instance, result = libraries.create_instance(self.vk, packed)
+            self.instance, result = libraries.take_instance(self.vk, libraries.packed_version(info.api_version))
             self.check("vkCreateInstance", result)
             self.physical = self._find(info)
             extensions = devices.device_extensions(self.vk, self.physical)
