@@ -101,3 +101,14 @@ def test_out_and_inputs(accelerator_view):
     # The two halves have no byte in common.
     alg.flip(view[:3], out=view[3:])
     assert np.asarray(values).tolist() == [5, 3, 9, 9, 3, 5]
+
+
+@pytest.mark.parametrize("integer", [np.int64, np.uint8])
+def test_counts_of_numpy(accelerator_view, integer):
+    k = {"accelerator_view": accelerator_view}
+    np.testing.assert_array_equal(alg.repeat(WHOLE, integer(2), axis=1, **k), np.repeat(WHOLE, 2, 1))
+    np.testing.assert_array_equal(alg.repeat(WHOLE, integer(3), **k), np.repeat(WHOLE, 3))
+    np.testing.assert_array_equal(alg.tile_repeat(WHOLE, integer(2), **k), np.tile(WHOLE, 2))
+    np.testing.assert_array_equal(alg.tile_repeat(WHOLE, (integer(2), 3), **k), np.tile(WHOLE, (2, 3)))
+    with pytest.raises(TypeError, match="repeat takes a number for each element in one row only: leave out axis="):
+        alg.repeat(WHOLE, np.arange(6, dtype=np.int32), axis=0, **k)

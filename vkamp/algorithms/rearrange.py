@@ -8,6 +8,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import axis_of, element, output, place
@@ -105,11 +107,16 @@ def repeat(
     """Each element ``count`` times, along an axis or in one row (numpy: ``repeat``).
 
     ``count`` may also be an input with a number for each element, as for :func:`run_length_decode`, which explains
-    ``total``.
+    ``total``; the elements are then those of one row, without an axis.
     """
     source = lazy.of(a)
-    if not isinstance(count, int):
+    if not isinstance(count, (int, np.integer)):
+        if axis is not None and source.extent.rank > 1:
+            raise TypeError(
+                "repeat takes a number for each element in one row only: leave out axis=, or give one count"
+            )
         return run_length_decode(source, count, total=total, out=out, accelerator_view=accelerator_view)
+    count = int(count)
     if count < 1:
         raise ValueError(f"a count of {count} leaves no elements: repeat at least once")
     if axis is None:
@@ -136,12 +143,13 @@ def tile_repeat(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The whole input repeated ``counts[d]`` times along axis ``d``; a single number applies to the last axis
-    (numpy: ``tile``).
+    """The whole input repeated ``counts[d]`` times along axis ``d``; a single number applies to the last axis, and
+    fewer numbers than axes to the last ones (numpy: ``tile``).
     """
     source = lazy.of(a)
     rank = source.extent.rank
-    each = (*[1] * (rank - 1), counts) if isinstance(counts, int) else tuple(counts)
+    given = (counts,) if isinstance(counts, (int, np.integer)) else tuple(counts)
+    each = (*[1] * (rank - len(given)), *map(int, given))
     if len(each) != rank or min(each) < 1:
         raise ValueError(
             f"{source.extent!r} cannot be repeated {counts} times: give a count of 1 or more for each axis"

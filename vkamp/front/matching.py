@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from vkamp.front import convert
 from vkamp.front.context import Context, Slot
-from vkamp.front.values import Number, Object, Value
+from vkamp.front.values import Number, Object, TupleValue, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL
 
@@ -18,6 +18,9 @@ from vkamp.ir.types import BOOL
 def as_branches(ctx: Context, node: ast.Match) -> list[ast.stmt]:
     """The ``if`` chain that a ``match`` over a number means; its subject is evaluated here, once."""
     found = ctx.expr(node.subject)
+    if isinstance(found, TupleValue) and found.kind == "tuple":
+        advice = "write `if` and `elif`, such as `if a == 0 and b == 1:`"
+        ctx.fail("VKA101", node.subject, what="`match` of tuples", advice=advice)
     # A string that is known at compile time is compared as it is.
     value = found if isinstance(found, Object) else convert.number(ctx, found, node.subject)
     subject = _subject(ctx, node.subject, value)

@@ -208,6 +208,7 @@ def diagonal(x: Any, *, offset: int = 0, accelerator_view: _View = None) -> Any:
 
     ``offset``: its distance above the main one; negative below it.
     """
+    offset = operator.index(offset)
     lead, rows, columns = batch_of(x, "diagonal", square=False)
     length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     if is_empty(x) or length == 0:
