@@ -11,8 +11,6 @@ import vkamp as amp
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.tracebacks import entry_point
 
-__all__ = ["counted"]
-
 
 @entry_point
 class counted:

@@ -8,8 +8,6 @@ from contextvars import ContextVar
 
 from vkamp.tracebacks import entry_point
 
-__all__ = ["deterministic"]
-
 _needed: ContextVar[bool] = ContextVar("deterministic", default=False)
 
 

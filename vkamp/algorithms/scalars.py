@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 import vkamp as amp
 from vkamp.tracebacks import entry_point
 
-__all__ = ["device_scalar"]
-
 
 def _of_numbers(operation: Callable[[Any, Any], Any]) -> Callable[[device_scalar, Any], Any]:
     """An operation of two numbers, as a method."""
