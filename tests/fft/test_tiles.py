@@ -11,7 +11,7 @@ import vkamp as amp
 from tests.fft.compare import close, compare, numbers
 from vkamp import fft
 from vkamp.algorithms import _choose
-from vkamp.fft import tiles
+from vkamp.fft import crossed, tiles
 from vkamp.fft.butterflies import LARGE, PRIMES_IN_TILES, RADICES
 from vkamp.fft.parts import parts_pass
 from vkamp.fft.stages import factors
@@ -69,19 +69,25 @@ def test_long_lines(accelerator, n, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("accelerator", "n", "inner"),
-    [("reference", 96, 1), ("reference", 64, 3), ("llvmpipe@vulkan", 360, 1), ("llvmpipe@vulkan", 512, 5)],
+    ("accelerator", "name", "shape", "axes"),
+    [
+        ("reference", "fftn", (24, 12, 5), (0, 1)),
+        ("reference", "ifftn", (2, 6, 8, 3), (1, 2)),
+        ("llvmpipe@vulkan", "fftn", (64, 48, 18), None),
+        ("llvmpipe@vulkan", "rfftn", (2, 32, 15, 7), (1, 2, 3)),
+        ("reference", "irfftn", (12, 6, 4), None),
+    ],
 )
-def test_long_lines_in_parts(accelerator, n, inner, monkeypatch):
-    """The same with tiles whose threads exchange parts, which load the numbers of neighbouring lines together."""
-    monkeypatch.setattr(tiles, "LONGEST_LINE", 16)
-    monkeypatch.setattr(tiles, "LONGEST_PART", 24)
-    monkeypatch.setattr(tiles, "LONGEST_IN_PARTS", 16)
-    monkeypatch.setattr(tiles, "_LONGEST_WHOLE_COLUMN", 1)
-    launches = []
-    monkeypatch.setattr(tiles, "_launch", lambda *given, **named: launches.append(given[1]) or launch(*given, **named))
-    compare("fft", numbers(2, n, inner), axis=1, accelerator_view=amp.accelerator(accelerator).default_view)
-    assert launches == [parts_pass] * len(launches) and len(launches) > 1
+def test_two_axes_in_two_launches(accelerator, name, shape, axes, monkeypatch):
+    """Both launches transform along both axes."""
+    monkeypatch.setattr(tiles, "LONGEST_PART", 4)
+    monkeypatch.setattr(tiles, "LONGEST_IN_PARTS", 4)
+    shapes = []
+    run = crossed.run_crossed
+    monkeypatch.setattr(crossed, "run_crossed", lambda *given: shapes.append(given[4].radices) or run(*given))
+    x = numbers(*shape, dtype=np.float32 if name == "rfftn" else np.complex64)
+    compare(name, x, axes=axes, accelerator_view=amp.accelerator(accelerator).default_view)
+    assert len(shapes) == 2 and all(len(radices) == 2 for radices in shapes)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +192,7 @@ def test_shapes_of_tiles():
 def test_shapes_of_tiles_in_parts(is_column):
     together = (is_column, is_column)
     for n in (1000, 1024) if is_column else (6144, 8192, 10_000):
-        found = tiles.in_parts(n, np.dtype(np.complex64), 49_152, together)
+        found = tiles.in_parts(n, np.dtype(np.complex64), 49_152, is_column)
         shape = tiles.shape_of(
             found.radices, np.dtype(np.complex64), found.rows, found.gap, together, is_whole=True, in_place=False,
             threads=found.threads,
@@ -197,8 +203,8 @@ def test_shapes_of_tiles_in_parts(is_column):
         for stage in shape.stages:
             assert stage.is_exact
             check_distances(n, found.gap, stage)
-    assert tiles.in_parts(12_500, np.dtype(np.complex64), 49_152, together) is None
-    assert tiles.in_parts(8192, np.dtype(np.complex128), 49_152, together) is None
+    assert tiles.in_parts(12_500, np.dtype(np.complex64), 49_152, is_column) is None
+    assert tiles.in_parts(8192, np.dtype(np.complex128), 49_152, is_column) is None
 
 
 def check_distances(n, gap, stage):

@@ -17,6 +17,7 @@ from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.fft._arguments import check_precision, input_of, real_of, with_dtype
 from vkamp.fft.bluestein import run_lines
+from vkamp.fft.crossed import Crossing, crossing_of, run_two_axes
 from vkamp.fft.ends import Given, Hermitian, Kept, Plain, RealParts, ScaledLines, UnscaledLines, Whole
 from vkamp.fft.lengths import Lines
 from vkamp.fft.real import Mixed, RealPairs, Unpaired, as_pairs, half_factors, run_half
@@ -61,16 +62,23 @@ def transform_axes(
     sign = real.type(-1 if inverse else 1)
     values, to_load = source.flat(), sign
     with in_a_row(result, view) as row:
-        for number, (axis, n) in enumerate(steps):
-            is_last = number == len(steps) - 1
-            before, after = shapes[number], shapes[number + 1]
+        number = 0
+        while number < len(steps):
+            axis, n = steps[number]
+            is_own = (kind == "half" and number == 0) or (kind == "real" and number + 2 >= len(steps))
+            crossing = None if is_own else _crossing(view, shapes, steps, number, dtype)
+            number += 1 if crossing is None else 2
+            is_last = number == len(steps)
+            after, before = shapes[number], shapes[number - 1]
+            if crossing is not None:
+                axis, n = min(steps[number - 2 : number])
             lines = Lines(math.prod(before[:axis]), n, math.prod(before[axis + 1 :]))
             kept, whole = after[axis] * lines.inner, n * lines.inner
             load = _load(values, dtype, before[axis], lines, to_load)
             if is_last and kind == "real":
                 _run_real(view, load, row, before[axis], lines, real.type(scale), dtype)
                 break
-            has_pairs = kind == "half" and number == 0 and n % 2 == 0
+            has_pairs = kind == "half" and number == 1 and n % 2 == 0
             target, factor, to_store = row, scale, sign
             if not is_last:
                 target = amp.array(amp.extent(math.prod(after)), dtype, accelerator_view=view)
@@ -78,12 +86,28 @@ def transform_axes(
                 values, to_load = lazy.Elements(target), real.type(1)
             factor = real.type(factor * 0.5 if has_pairs else factor)
             lines_of = UnscaledLines if factor == to_store == 1 else ScaledLines
-            store = (lines_of if kept == whole else Kept)(target, kept, factor, to_store)
-            if has_pairs:
+            # Halves from pairs have no numbers that are not kept.
+            store = (lines_of if kept == whole or has_pairs else Kept)(target, kept, factor, to_store)
+            if crossing is not None:
+                run_two_axes(view, load, store, lines, before[axis + 1], dtype, crossing)
+            elif has_pairs:
                 run_half(view, _pairs(a, load, before[axis], lines), store, lines.half(), dtype)
             else:
                 run_lines(view, load, store, lines, dtype, in_place=in_place)
     return result
+
+
+def _crossing(
+    view: amp.accelerator_view, shapes: Sequence[tuple[int, ...]], steps: Sequence[tuple[int, int]], number: int,
+    dtype: np.dtype[Any],
+) -> Crossing | None:  # fmt: skip
+    """How two launches do the steps ``number`` and ``number + 1``; ``None`` if that is impossible, or no gain."""
+    pair, shape = steps[number : number + 2], shapes[number]
+    if len(pair) == 1 or abs(pair[1][0] - pair[0][0]) != 1 or shapes[number + 2] != shape:
+        return None
+    axis = min(pair)[0]
+    lines = Lines(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
+    return crossing_of(view, lines, shape[axis + 1], dtype)
 
 
 def _run_real(

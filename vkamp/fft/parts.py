@@ -18,11 +18,11 @@ from vkamp.fft.stages import address, applied, factors, first_numbers
 
 
 @amp.func
-def _line_and_place(local, *, shape: amp.constant, rows_first: amp.constant):
+def _line_and_place(local, *, shape: amp.constant):
     """A thread's line in the tile, and the number of its first butterfly in the line."""
     if shape.rows == 1:
         return amp.uint32(0), local
-    if rows_first:
+    if shape.rows_first:
         place = local // shape.rows
         return local - place * shape.rows, place
     row = local // (shape.threads // shape.rows)
@@ -97,29 +97,27 @@ def _turned(v, table, place, *, shape: amp.constant, stage: amp.constant):
 
 @amp.func
 def _exchanged(
-    t_idx, memory, z, table, of, to,
+    t_idx, memory, z, table, row, first,
     *, shape: amp.constant, stage: amp.constant, following: amp.constant, is_end: amp.constant,
     mirrored: amp.constant,
 ):  # fmt: skip
-    """A thread's numbers for the next stage, times their twiddle factors. ``of`` and ``to``: the line and the place of
-    a thread before and after.
-    """
-    _put(memory, tuple(x.real for x in z), of[0], of[1], shape=shape, stage=stage)
+    """A thread's numbers for the next stage, times their twiddle factors."""
+    _put(memory, tuple(x.real for x in z), row, first, shape=shape, stage=stage)
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    real = _taken(memory, to[0], to[1], shape=shape, stage=following, mirrored=mirrored)
+    real = _taken(memory, row, first, shape=shape, stage=following, mirrored=mirrored)
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    _put(memory, tuple(x.imag for x in z), of[0], of[1], shape=shape, stage=stage)
+    _put(memory, tuple(x.imag for x in z), row, first, shape=shape, stage=stage)
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    imag = _taken(memory, to[0], to[1], shape=shape, stage=following, mirrored=mirrored)
+    imag = _taken(memory, row, first, shape=shape, stage=following, mirrored=mirrored)
     if not is_end:
         t_idx.barrier.wait_with_tile_static_memory_fence()
     v = tuple(shape.kind(x, y) for x, y in zip(real, imag, strict=True))
-    if following.before == 1:
+    if following.before == 1 or shape.is_crossed:
         return v
     turned = tuple(
         _turned(
             v[b * following.radix : (b + 1) * following.radix], table,
-            _place(to[1], b, shape=shape, stage=following, mirrored=mirrored), shape=shape, stage=following,
+            _place(first, b, shape=shape, stage=following, mirrored=mirrored), shape=shape, stage=following,
         )
         for b in range(following.butterflies)
     )  # fmt: skip
@@ -155,12 +153,11 @@ def _all_loaded(source, twiddles, lines, line, first, *, shape: amp.constant, st
 def _store(target, lines, line, z, first, *, shape: amp.constant, stage: amp.constant):
     """Stores a thread's results of the last stage in memory."""
     plane, _, begin, _ = lines.place(line, n=shape.n)
-    _, apart = lines.between()
+    apart, far = lines.stores(stage.before)
     for b in amp.static_range(stage.butterflies):
-        place = _place(first, b, shape=shape, stage=stage, mirrored=False)
-        at = begin + place * apart
+        at = begin + _place(first, b, shape=shape, stage=stage, mirrored=False) * apart
         for r in amp.static_range(stage.radix):
-            target.store(plane, amp.int32(at + r * stage.before * apart), z[b * stage.radix + r])
+            target.store(plane, amp.int32(at + r * far), z[b * stage.radix + r])
 
 
 @amp.func
@@ -212,13 +209,10 @@ def _store_halves(target, halves, lines, line, z, first, *, shape: amp.constant,
 def parts_pass(t_idx, source, target, halves, twiddles, table, lines, *, shape: amp.constant, part: amp.constant):
     """Transforms ``rows`` lines."""
     memory = amp.tile_static(shape.rows * shape.width, part)
-    local = amp.uint32(t_idx.local[0])
-    before = amp.uint32(t_idx.tile[0]) * shape.rows
-    at_first = _line_and_place(local, shape=shape, rows_first=shape.stages[0].rows_first)
-    at_last = _line_and_place(local, shape=shape, rows_first=shape.rows_first)
+    row, first = _line_and_place(amp.uint32(t_idx.local[0]), shape=shape)
+    line = amp.uint32(t_idx.tile[0]) * shape.rows + row
     z = _transformed(
-        _all_loaded(source, twiddles, lines, before + at_first[0], at_first[1], shape=shape, stage=shape.stages[0]),
-        stage=shape.stages[0],
+        _all_loaded(source, twiddles, lines, line, first, shape=shape, stage=shape.stages[0]), stage=shape.stages[0]
     )
     if shape.in_place:
         # A result may replace a number that another thread has loaded.
@@ -226,18 +220,15 @@ def parts_pass(t_idx, source, target, halves, twiddles, table, lines, *, shape: 
     for number in amp.static_range(len(shape.stages) - 1):
         z = _transformed(
             _exchanged(
-                t_idx, memory, z, table, at_first if number == 0 else at_last, at_last,
+                t_idx, memory, z, table, row, first,
                 shape=shape, stage=shape.stages[number], following=shape.stages[number + 1],
                 is_end=number == len(shape.stages) - 2,
                 mirrored=shape.is_half and number == len(shape.stages) - 2,
             ),
             stage=shape.stages[number + 1],
         )  # fmt: skip
-    line = before + at_last[0]
     if shape.is_whole or line < lines.count:
         if shape.is_half:
-            _store_halves(
-                target, halves, lines, line, z, at_last[1], shape=shape, stage=shape.stages[len(shape.stages) - 1]
-            )
+            _store_halves(target, halves, lines, line, z, first, shape=shape, stage=shape.stages[len(shape.stages) - 1])
         else:
-            _store(target, lines, line, z, at_last[1], shape=shape, stage=shape.stages[len(shape.stages) - 1])
+            _store(target, lines, line, z, first, shape=shape, stage=shape.stages[len(shape.stages) - 1])

@@ -41,7 +41,7 @@ class TileShape(NamedTuple):
 
     ``is_whole``: all tiles have all their lines. ``in_place``: both containers may be the same. ``rows_first``: threads
     store the numbers of neighbouring lines together. ``is_half``: only the first half of the transforms of real lines
-    is stored.
+    is stored. ``is_crossed``: the two stages are transforms along two axes.
     """
 
     n: int
@@ -54,6 +54,7 @@ class TileShape(NamedTuple):
     in_place: bool
     rows_first: bool
     is_half: bool
+    is_crossed: bool
     stages: tuple[Stage, ...]
 
 
@@ -82,11 +83,10 @@ def first_numbers(source, twiddles, lines, plane, p, power, place, *, shape: amp
     ``plane``, ``p`` and ``power``: the line's plane, the position of its first number, and the exponent of its factors.
     """
     steps = shape.n // stage.radix
-    apart, _ = lines.between()
+    apart, far = lines.loads(steps)
     begin = p + place * apart
     v = tuple(
-        source.load(plane, amp.int32(begin + r * steps * apart)) if r < stage.kept else shape.kind(0)
-        for r in range(stage.radix)
+        source.load(plane, amp.int32(begin + r * far)) if r < stage.kept else shape.kind(0) for r in range(stage.radix)
     )
     return twiddles.applied_from(v, amp.int32(place), steps, power, radix=stage.radix)
 

@@ -23,11 +23,11 @@ import numpy as np
 import vkamp as amp
 from vkamp.fft._arguments import real_of
 from vkamp.fft.butterflies import PRIMES_IN_TILES, butterfly, tables_of, unmixed
-from vkamp.fft.ends import Planes, direction
+from vkamp.fft.ends import Planes, ScaledLines, Whole, direction
 from vkamp.fft.lengths import Divisor, Lines, radices_of, roots, split, table
 from vkamp.fft.parts import parts_pass
 from vkamp.fft.stages import Stage, TileShape, address, first_loaded, loaded, store
-from vkamp.fft.twiddles import tile_twiddles
+from vkamp.fft.twiddles import NoTwiddles, tile_twiddles
 
 #: The longest line of a tile, and the longest part of a line if a tile has four parts or more.
 LONGEST_LINE, LONGEST_PART = 4096, 1024
@@ -52,6 +52,8 @@ _GAP = 16
 #: For tiles that exchange parts: the same number, the most bytes of the real parts of a thread's numbers, and how many
 #: lines a tile with neighbouring lines has.
 _BANKS, _MOST_BYTES, _ROWS_IN_PARTS = 32, 128, (16, 8)
+#: Threads have this many numbers or more, if there are enough.
+_FEW_NUMBERS = 16
 
 
 class Unfiltered:
@@ -105,6 +107,40 @@ class Neighbours:
         """The distances between the numbers of a line, and between its results."""
         return amp.uint32(1), amp.uint32(1)
 
+    @amp.func
+    def loads(self, steps):
+        """The distances between adjacent butterflies of the first stage, and between a butterfly's numbers, of which
+        each is ``steps`` numbers of the line from the next.
+        """
+        return amp.uint32(1), amp.uint32(steps)
+
+    @amp.func
+    def stores(self, steps):
+        """The same of the last stage and its results."""
+        return amp.uint32(1), amp.uint32(steps)
+
+
+class DenseLines(Neighbours):
+    """The same in containers whose planes are these lines: distances that kernels know need fewer registers."""
+
+    __slots__ = ()
+
+    @amp.func
+    def place(self, line, *, n: amp.constant):
+        """Plane 0, the positions of a line's first number and first result, and the exponent of its factors."""
+        return 0, line * n, line * n, 0
+
+
+class DenseHalves(Neighbours):
+    """The same for the first halves of real lines."""
+
+    __slots__ = ()
+
+    @amp.func
+    def place(self, line, *, n: amp.constant):
+        """Plane 0, the positions of a line's first number and first result, and the exponent of its factors."""
+        return 0, line * n, line * (n + 1), 0
+
 
 class StridedLines:
     """Lines whose numbers are ``step`` apart, and their results ``before``, as in ``stockham_pass``."""
@@ -130,6 +166,18 @@ class StridedLines:
     def between(self):
         """The distances between the numbers of a line, and between its results."""
         return self.step, self.before
+
+    @amp.func
+    def loads(self, steps):
+        """The distances between adjacent butterflies of the first stage, and between a butterfly's numbers, of which
+        each is ``steps`` numbers of the line from the next.
+        """
+        return self.step, steps * self.step
+
+    @amp.func
+    def stores(self, steps):
+        """The same of the last stage and its results."""
+        return self.before, steps * self.before
 
 
 @amp.func
@@ -266,21 +314,19 @@ class InParts(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def in_parts(
-    n: int, dtype: np.dtype[Any], most_bytes: int, together: tuple[bool, bool], *, is_half: bool = False
+    n: int, dtype: np.dtype[Any], most_bytes: int, is_column: bool, *, is_half: bool = False
 ) -> InParts | None:
     """The tile for lines whose threads keep all numbers; ``None`` if there is none.
 
-    ``together``: whether the lines are loaded, and stored, together with neighbouring ones. ``is_half``: only the first
-    half of the transforms of real lines is stored.
+    ``is_half``: only the first half of the transforms of real lines is stored.
     """
-    for rows, large in product(_ROWS_IN_PARTS if any(together) else (1,), (True, False)):
-        radices = radices_in_tile(n, together, large=large)
+    for rows, large in product(_ROWS_IN_PARTS if is_column else (1,), (True, False)):
+        radices = radices_in_tile(n, (is_column, is_column), large=large)
         radix = max(radices[:2])
         gap = 0 if radix % 2 else _BANKS if _BANKS % radix == 0 else radix
         if rows * (n + n // gap + _BANKS if gap else n) * real_of(dtype).itemsize > most_bytes:
             continue
-        # All threads have the same number of numbers in all stages. More numbers hide the memory's latency better than
-        # more threads.
+        # All threads have the same number of numbers in all stages, if possible as many as the largest radices.
         steps = [n // each for each in radices]
         if is_half:
             if len(radices) == 1 or radices[-1] % 2 or steps[-1] % 2:
@@ -290,7 +336,8 @@ def in_parts(
         least = -(-n * real_of(dtype).itemsize // _MOST_BYTES)
         threads = [each for each in range(least, _MOST_THREADS // rows + 1) if common % each == 0]
         if threads:
-            return InParts(radices, rows, gap, rows * threads[0])
+            fitting = [each for each in threads if n // each >= _FEW_NUMBERS]
+            return InParts(radices, rows, gap, rows * (fitting[-1] if fitting else threads[0]))
     return None
 
 
@@ -325,7 +372,7 @@ def _apart(step: int, radix: int, gap: int) -> int:
 def shape_of(
     radices: tuple[int, ...], dtype: np.dtype[Any], rows: int, gap: int, together: tuple[bool, bool],
     *, is_whole: bool, in_place: bool, is_filtered: bool = False, is_half: bool = False, kept: int | None = None,
-    threads: int = 0,
+    threads: int = 0, is_crossed: bool = False,
 ) -> TileShape:  # fmt: skip
     """A tile of ``rows`` lines with these radices.
 
@@ -356,11 +403,11 @@ def shape_of(
     neighbours = -(-banks // rows) if any(together) else n // max(radices[:2])
     width = _width(n, gap, neighbours, banks)
     return TileShape(
-        n, rows, threads, gap, width, dtype.type, is_whole, in_place, together[1], is_half, tuple(stages)
+        n, rows, threads, gap, width, dtype.type, is_whole, in_place, together[1], is_half, is_crossed, tuple(stages)
     )  # fmt: skip
 
 
-def _most_bytes(view: amp.accelerator_view) -> int:
+def tile_bytes(view: amp.accelerator_view) -> int:
     limits = view.accelerator.limits
     return 32_768 if limits is None else limits.shared_bytes
 
@@ -372,30 +419,39 @@ def _is_far(lines: Lines, dtype: np.dtype[Any]) -> bool:
 
 def takes(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> bool:
     """Whether one launch can transform the lines: they fit into a tile; columns fit together with their neighbours."""
-    longest = min(LONGEST_LINE, 1 << (_most_bytes(view) // dtype.itemsize).bit_length() - 1)
+    longest = min(LONGEST_LINE, 1 << (tile_bytes(view) // dtype.itemsize).bit_length() - 1)
     if lines.inner > 1:
         longest = min(longest, LONGEST_PART // 4 if _is_far(lines, dtype) else LONGEST_PART)
     return lines.n <= longest
 
 
-def _takes_in_parts(
+def in_one_launch(
     view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any], *, is_half: bool = False
-) -> bool:  # fmt: skip
-    """Whether one launch of tiles whose threads exchange parts transforms the lines faster than two others."""
-    is_near = lines.inner == 1 or lines.n * lines.inner * dtype.itemsize <= _VERY_FAR
-    if lines.n > LONGEST_IN_PARTS or not is_near:
-        return False
-    return in_parts(lines.n, dtype, _most_bytes(view), (lines.inner > 1,) * 2, is_half=is_half) is not None
+) -> InParts | None:  # fmt: skip
+    """The tile whose threads exchange parts, if it is faster than other tiles, or than two launches of them."""
+    fits, inner = takes(view, lines, dtype), lines.inner
+    if lines.n > LONGEST_IN_PARTS or (fits and not _exchanges_parts(lines, is_half=is_half)):
+        return None
+    if not fits and inner > 1 and lines.n * inner * dtype.itemsize > _VERY_FAR:
+        return None
+    return in_parts(lines.n, dtype, tile_bytes(view), inner > 1, is_half=is_half)
 
 
 def takes_half(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> bool:
     """Whether one launch can transform lines of pairs of real numbers."""
-    return takes(view, lines, dtype) or _takes_in_parts(view, lines, dtype, is_half=True)
+    return takes(view, lines, dtype) or in_one_launch(view, lines, dtype, is_half=True) is not None
 
 
-def _exchanges_parts(n: int, together: tuple[bool, bool], *, is_half: bool) -> bool:
-    """Whether tiles whose threads exchange parts, if there are such, are faster than other tiles."""
-    return n > (_LONGEST_WHOLE_COLUMN if any(together) else _LONGEST_WHOLE_HALF if is_half else _LONGEST_WHOLE_ROW)
+def _exchanges_parts(lines: Lines, *, is_half: bool) -> bool:
+    """Whether tiles whose threads exchange parts, if there are such, are faster than others for one launch."""
+    longest = _LONGEST_WHOLE_COLUMN if lines.inner > 1 else _LONGEST_WHOLE_HALF if is_half else _LONGEST_WHOLE_ROW
+    return lines.n > longest
+
+
+def _is_dense(load: Any, store: Any, lines: Lines, *, is_half: bool) -> bool:
+    """Whether the planes of both containers are the lines."""
+    ends = isinstance(load, Whole | Planes) and isinstance(store, ScaledLines | Planes) and lines.inner == 1
+    return ends and load.width == lines.n and store.width == lines.n + is_half
 
 
 def _lines_of(count: int, step: int, before: int, inner: int) -> StridedLines | Neighbours:
@@ -403,18 +459,61 @@ def _lines_of(count: int, step: int, before: int, inner: int) -> StridedLines | 
 
 
 def _launch(
-    view: amp.accelerator_view, kernel: Any, load: Any, store: Any, middle: Any, lines: Lines, dtype: np.dtype[Any],
-    radices: tuple[int, ...], shape: TileShape, earlier: int, **constants: Any,
+    view: amp.accelerator_view, kernel: Any, load: Any, store: Any, middle: Any, lines: Any, dtype: np.dtype[Any],
+    radices: tuple[int, ...], shape: TileShape, twiddles: Any, **constants: Any,
 ) -> None:  # fmt: skip
-    """Launches a kernel that transforms parts of the lines with these radices, after launches whose lengths have the
-    product ``earlier``.
-    """
-    step, before = lines.n // shape.n * lines.inner, earlier * lines.inner
-    count = lines.outer * step
+    """Launches a kernel that multiplies lines by ``twiddles`` and transforms them with these radices."""
+    tiles = -(-int(lines.count) // shape.rows)
     amp.parallel_for_each(
-        view, amp.extent(-(-count // shape.rows) * shape.threads).tile(shape.threads), kernel, load, store, middle,
-        tile_twiddles(earlier, shape.n, dtype), _table_of(radices, dtype),
-        _lines_of(count, step, before, lines.inner), shape=shape, **constants,
+        view, amp.extent(tiles * shape.threads).tile(shape.threads), kernel, load, store, middle,
+        twiddles, _table_of(radices, dtype), lines, shape=shape, **constants,
+    )  # fmt: skip
+
+
+def _run_parts(
+    view: amp.accelerator_view, load: Any, store: Any, middle: Any, lines: Lines, dtype: np.dtype[Any], tile: InParts,
+    *, in_place: bool, is_half: bool,
+) -> None:  # fmt: skip
+    """Transforms each line of ``load`` into ``store``, by tiles whose threads exchange the parts of their numbers."""
+    count, inner = lines.outer * lines.inner, lines.inner
+    shape = shape_of(
+        tile.radices, dtype, tile.rows, tile.gap, (inner > 1,) * 2, is_whole=count % tile.rows == 0, in_place=in_place,
+        is_half=is_half, threads=tile.threads,
+    )  # fmt: skip
+    if _is_dense(load, store, lines, is_half=is_half):
+        where: Any = DenseHalves(count) if is_half else DenseLines(count)
+    else:
+        where = _lines_of(count, inner, inner, inner)
+    _launch(
+        view, parts_pass, load, store, middle, where, dtype, tile.radices, shape, NoTwiddles(),
+        part=real_of(dtype).type,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def crossed_tile(radices: tuple[int, int], dtype: np.dtype[Any], most_bytes: int) -> InParts | None:
+    """The tile for transforms along two axes, with a stage for each; ``None`` if there is none."""
+    n, threads = math.prod(radices), math.gcd(*radices)
+    gap = _BANKS if _BANKS % radices[0] == 0 else radices[0] * (1 - radices[0] % 2)
+    if n // threads * real_of(dtype).itemsize > _MOST_BYTES:
+        return None
+    for rows in _ROWS_IN_PARTS:
+        if rows * (n + n // gap + _BANKS if gap else n) * real_of(dtype).itemsize <= most_bytes:
+            return InParts(radices, rows, gap, rows * threads) if rows * threads <= _MOST_THREADS else None
+    return None
+
+
+def run_crossed(
+    view: amp.accelerator_view, load: Any, store: Any, lines: Any, tile: InParts, twiddles: Any, dtype: np.dtype[Any]
+) -> None:  # fmt: skip
+    """Multiplies lines by ``twiddles`` and transforms them along two axes."""
+    shape = shape_of(
+        tile.radices, dtype, tile.rows, tile.gap, (True, True), is_whole=lines.count % tile.rows == 0, in_place=False,
+        threads=tile.threads, is_crossed=True,
+    )  # fmt: skip
+    _launch(
+        view, parts_pass, load, store, Unfiltered(), lines, dtype, tile.radices, shape, twiddles,
+        part=real_of(dtype).type,
     )  # fmt: skip
 
 
@@ -433,40 +532,34 @@ def run_tiles(
         middle: Any = Halves(halves)
     else:
         middle = Unfiltered() if spectrum is None else Spectrum(spectrum)
-    most_bytes, is_half = _most_bytes(view), halves is not None
-    parts: tuple[int, ...] = (lines.n,)
+    most_bytes, is_half = tile_bytes(view), halves is not None
     fits = takes(view, lines, dtype)
-    if not fits and not _takes_in_parts(view, lines, dtype, is_half=is_half):
-        parts = split(lines.n, LONGEST_PART // 4 if lines.inner > 1 and _is_far(lines, dtype) else LONGEST_PART)
+    tile = in_one_launch(view, lines, dtype, is_half=is_half) if spectrum is None else None
+    if tile is not None:
+        _run_parts(view, load, store, middle, lines, dtype, tile, in_place=in_place, is_half=is_half)
+        return
+    part = LONGEST_PART // 4 if lines.inner > 1 and _is_far(lines, dtype) else LONGEST_PART
+    parts = (lines.n,) if fits else split(lines.n, part)
     assert len(parts) == 1 or (spectrum is None and not is_half)
     plane = lines.n * lines.inner
     scratch = [
         Planes(amp.array(amp.extent(lines.outer * plane), dtype, accelerator_view=view), plane)
         for _ in range(min(len(parts) - 1, 2))
     ]
-    source, in_place = load, in_place and len(parts) == 1
+    source = load
     for number, n in enumerate(parts):
         earlier = math.prod(parts[:number])
         target = store if number == len(parts) - 1 else scratch[number % 2]
-        count, together = lines.outer * plane // n, (plane > n, earlier * lines.inner > 1)
-        tile = None
-        if spectrum is None and ((not fits and len(parts) == 1) or _exchanges_parts(n, together, is_half=is_half)):
-            tile = in_parts(n, dtype, most_bytes, together, is_half=is_half)
-        if tile is not None:
-            shape = shape_of(
-                tile.radices, dtype, tile.rows, tile.gap, together, is_whole=count % tile.rows == 0, in_place=in_place,
-                is_half=is_half, threads=tile.threads,
-            )  # fmt: skip
-            _launch(
-                view, parts_pass, source, target, middle, lines, dtype, tile.radices, shape, earlier,
-                part=real_of(dtype).type,
-            )  # fmt: skip
-        else:
-            radices = radices_in_tile(n, together)
-            rows, gap = rows_of(radices, dtype, most_bytes, together)
-            shape = shape_of(
-                radices, dtype, rows, gap, together, is_whole=count % rows == 0, in_place=in_place,
-                is_filtered=spectrum is not None, is_half=is_half, kept=kept,
-            )  # fmt: skip
-            _launch(view, tile_pass, source, target, middle, lines, dtype, radices, shape, earlier)
+        step, before = plane // n, earlier * lines.inner
+        together = (step > 1, before > 1)
+        radices = radices_in_tile(n, together)
+        rows, gap = rows_of(radices, dtype, most_bytes, together)
+        count = lines.outer * step
+        shape = shape_of(
+            radices, dtype, rows, gap, together, is_whole=count % rows == 0, in_place=in_place and len(parts) == 1,
+            is_filtered=spectrum is not None, is_half=is_half, kept=kept,
+        )  # fmt: skip
+        where = _lines_of(count, step, before, lines.inner)
+        twiddles = tile_twiddles(earlier, n, dtype)
+        _launch(view, tile_pass, source, target, middle, where, dtype, radices, shape, twiddles)
         source = target

@@ -34,7 +34,7 @@ def powers(w, w4, w8, w16, *, radix: amp.constant):
 
 
 @amp.func
-def _powers_of(twiddles, k, *, radix: amp.constant):
+def powers_of(twiddles, k, *, radix: amp.constant):
     """The factors 1 to ``radix - 1`` for an exponent."""
     if radix < 5:
         return tuple(twiddles.factor(r, k) for r in range(1, radix))
@@ -89,7 +89,7 @@ class Twiddles:
     @amp.func
     def applied(self, v, k, *, radix: amp.constant):
         """The numbers ``r`` of a butterfly times their factors."""
-        w = _powers_of(self, k, radix=radix)
+        w = powers_of(self, k, radix=radix)
         return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(radix))
 
 
@@ -119,14 +119,14 @@ class LongTwiddles:
     @amp.func
     def applied(self, v, k, *, radix: amp.constant):
         """The numbers ``r`` of a butterfly times their factors."""
-        w = _powers_of(self, k, radix=radix)
+        w = powers_of(self, k, radix=radix)
         return tuple(v[r] * w[r - 1] if r > 0 else v[r] for r in range(radix))
 
     @amp.func
     def applied_from(self, v, first, step, k, *, radix: amp.constant):
         """The numbers ``first + r * step`` of a line times their factors."""
         w = self.factor(first, k)
-        ratios = _powers_of(self, step * k, radix=radix)
+        ratios = powers_of(self, step * k, radix=radix)
         return tuple(v[r] * (w * ratios[r - 1]) if r > 0 else v[r] * w for r in range(radix))
 
 
