@@ -40,9 +40,10 @@ _FAR = 64 << 20
 #: Columns whose first and last numbers are farther apart than this are in so many pages of memory that tiles with whole
 #: columns wait for addresses.
 _VERY_FAR = 512 << 20
-#: Longer lines have tiles whose threads exchange parts, since these hold more numbers: rows, rows of pairs of real
-#: numbers, and lines with neighbouring ones.
-_LONGEST_WHOLE_ROW, _LONGEST_WHOLE_HALF, _LONGEST_WHOLE_COLUMN = 4095, 511, 256
+#: Longer lines have tiles whose threads exchange parts, since these hold more numbers, or more of them run at once:
+#: rows, rows of pairs of real numbers, and columns. Rows that also fit into other tiles must have stages of one radix
+#: up to the last number, so that each thread has one butterfly at a time.
+_LONGEST_WHOLE_ROW, _LONGEST_WHOLE_HALF, _LONGEST_WHOLE_COLUMN, _RADIX_OF_ROWS = 999, 511, 256, 16
 #: Rows of a tile if their length is a prime from this one on: one for each thread, which has few registers to spare.
 _LARGE_PRIME, _ROWS_OF_PRIMES = 23, 32
 #: The smallest number of adjacent numbers of a line that threads access together.
@@ -52,8 +53,6 @@ _GAP = 16
 #: For tiles that exchange parts: the same number, the most bytes of the real parts of a thread's numbers, and how many
 #: lines a tile with neighbouring lines has.
 _BANKS, _MOST_BYTES, _ROWS_IN_PARTS = 32, 128, (16, 8)
-#: Threads have this many numbers or more, if there are enough.
-_FEW_NUMBERS = 16
 
 
 class Unfiltered:
@@ -336,7 +335,7 @@ def in_parts(
         least = -(-n * real_of(dtype).itemsize // _MOST_BYTES)
         threads = [each for each in range(least, _MOST_THREADS // rows + 1) if common % each == 0]
         if threads:
-            fitting = [each for each in threads if n // each >= _FEW_NUMBERS]
+            fitting = [each for each in threads if n // each >= max(radices)]
             return InParts(radices, rows, gap, rows * (fitting[-1] if fitting else threads[0]))
     return None
 
@@ -429,23 +428,21 @@ def in_one_launch(
     view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any], *, is_half: bool = False
 ) -> InParts | None:  # fmt: skip
     """The tile whose threads exchange parts, if it is faster than other tiles, or than two launches of them."""
-    fits, inner = takes(view, lines, dtype), lines.inner
-    if lines.n > LONGEST_IN_PARTS or (fits and not _exchanges_parts(lines, is_half=is_half)):
+    fits, n, is_column = takes(view, lines, dtype), lines.n, lines.inner > 1
+    longest = _LONGEST_WHOLE_COLUMN if is_column else _LONGEST_WHOLE_HALF if is_half else _LONGEST_WHOLE_ROW
+    if n > LONGEST_IN_PARTS or (fits and n <= longest):
         return None
-    if not fits and inner > 1 and lines.n * inner * dtype.itemsize > _VERY_FAR:
+    if not fits and is_column and n * lines.inner * dtype.itemsize > _VERY_FAR:
         return None
-    return in_parts(lines.n, dtype, tile_bytes(view), inner > 1, is_half=is_half)
+    tile = in_parts(n, dtype, tile_bytes(view), is_column, is_half=is_half)
+    if tile is not None and fits and not is_column and not is_half:
+        return tile if max(tile.radices) <= _RADIX_OF_ROWS and len(set(tile.radices)) == 1 else None
+    return tile
 
 
 def takes_half(view: amp.accelerator_view, lines: Lines, dtype: np.dtype[Any]) -> bool:
     """Whether one launch can transform lines of pairs of real numbers."""
     return takes(view, lines, dtype) or in_one_launch(view, lines, dtype, is_half=True) is not None
-
-
-def _exchanges_parts(lines: Lines, *, is_half: bool) -> bool:
-    """Whether tiles whose threads exchange parts, if there are such, are faster than others for one launch."""
-    longest = _LONGEST_WHOLE_COLUMN if lines.inner > 1 else _LONGEST_WHOLE_HALF if is_half else _LONGEST_WHOLE_ROW
-    return lines.n > longest
 
 
 def _is_dense(load: Any, store: Any, lines: Lines, *, is_half: bool) -> bool:
