@@ -12,13 +12,12 @@ Elements move on with each step, so that loops need no copies of their bodies (:
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import vkamp as amp
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
-from vkamp.linalg._parts import conjugated
+from vkamp.linalg._parts import conjugated, inverse_root
 
 #: The rows of a block; half as many of complex128.
 WIDE = 64
@@ -33,22 +32,6 @@ _PHASES = 2
 _STRIP, _ACROSS = 256, 1024
 #: The rows and columns of a tile that transposes.
 _SIDE, _ROWS = 32, 8
-
-
-@amp.func
-def inverse_root(x: Any) -> Any:
-    """``1 / sqrt(x)``; NaN unless ``x`` is positive.
-
-    The device's approximation with one of Newton's steps: a correctly rounded square root takes half of the time of a
-    block.
-    """
-    kind = type(x)
-    if kind == amp.float64:
-        y = kind(1) / amp.precise_math.sqrt(x)
-    else:
-        y = amp.fast_math.rsqrt(x)
-        y = y * (kind(1.5) - kind(0.5) * x * y * y)
-    return y if x > 0 else kind(math.nan)
 
 
 @amp.func

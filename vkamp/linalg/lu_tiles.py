@@ -27,6 +27,8 @@ WIDE = 64
 #: bytes.
 _THREADS = 512
 _SHAPES = ((4, 16), (8, 8), (16, 4))
+#: The logarithm of the lanes of the largest subgroups.
+_MOST_BITS = 7
 #: The columns and the rows that a tile exchanges at a time.
 _ACROSS, _DOWN = 32, 8
 
@@ -75,39 +77,51 @@ def find_pivot(
             size = magnitude(own[r, 0])
             if size > found.size:
                 found = best(size, i)
-    if not amp.target.cpu and amp.target.has("subgroup_arithmetic"):
-        return _by_subgroups(t_idx, found.size, found.place, threads=threads)
+    if not amp.target.cpu and amp.target.has("subgroup_shuffle") and threads % amp.target.subgroup_size == 0:
+        return _by_subgroups(
+            t_idx, found.size, found.place, width=amp.target.subgroup_size,
+            subgroups=amp.tdiv(threads, amp.target.subgroup_size),
+        )  # fmt: skip
     return tile.reduce(t_idx, found, larger).place
 
 
 @amp.func
-def _by_subgroups(t_idx: Any, size: Any, place: Any, *, threads: amp.constant) -> Any:
+def _by_subgroups(t_idx: Any, size: Any, place: Any, *, width: amp.constant, subgroups: amp.constant) -> Any:
     """The position of the largest size in the tile, and of equal ones the first. Each subgroup combines the results of
     all subgroups.
 
     The barrier before the next pivot lets threads use the memory again.
     """
-    width = amp.subgroup.size()
-    subgroups = amp.tdiv(threads + width - 1, width)
-    sizes = amp.tile_static(amp.tdiv(threads, amp.target.subgroup_size) + 1, type(size))
-    places = amp.tile_static(amp.tdiv(threads, amp.target.subgroup_size) + 1, amp.int32)
-    none = amp.int32(2147483647)
-    largest = amp.subgroup.max(size)
-    first = amp.subgroup.min(place if size == largest else none)
+    sizes = amp.tile_static(subgroups, type(size))
+    places = amp.tile_static(subgroups, amp.int32)
+    size, place = _of_lanes(size, place, width)
     if amp.subgroup.elect():
-        sizes[amp.subgroup.id()] = largest
-        places[amp.subgroup.id()] = first
+        sizes[amp.subgroup.id()] = size
+        places[amp.subgroup.id()] = place
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    size = type(size)(-1)
-    place = none
-    # All lanes have the same steps, so that none is late for what follows.
-    for start in range(0, subgroups, width):
-        k = min(start + amp.subgroup.lane(), subgroups - 1)
+    first = amp.subgroup.lane() % min(width, subgroups)
+    size = sizes[first]
+    place = places[first]
+    for start in amp.static_range(width, subgroups, width):
+        k = min(start + first, subgroups - 1)
         is_first = sizes[k] > size or (sizes[k] == size and places[k] < place)
         size = sizes[k] if is_first else size
         place = places[k] if is_first else place
-    largest = amp.subgroup.max(size)
-    return amp.subgroup.min(place if size == largest else none)
+    size, place = _of_lanes(size, place, min(width, subgroups))
+    return place
+
+
+@amp.func
+def _of_lanes(size: Any, place: Any, lanes: Any) -> Any:
+    """The largest size of a power of two of neighbouring lanes, and its place; of equal ones the first."""
+    for s in amp.static_range(_MOST_BITS):
+        if 1 << s < lanes:
+            other = amp.subgroup.shuffle_xor(size, 1 << s)
+            there = amp.subgroup.shuffle_xor(place, 1 << s)
+            is_first = other > size or (other == size and there < place)
+            size = other if is_first else size
+            place = there if is_first else place
+    return size, place
 
 
 @amp.func

@@ -17,7 +17,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.linalg._columns import load_columns, move, store_columns, threads_of
-from vkamp.linalg._parts import conjugated, largest_part, squared
+from vkamp.linalg._parts import conjugated, inverse_root, largest_part, squared
 
 #: Columns of a panel, whose rest of the matrix is updated by products.
 WIDE = 64
@@ -149,7 +149,8 @@ def reflection_of(alpha: Any, dot: Any) -> Any:
         below = dot
         has_parts = below != 0
     if has_parts:
-        size = amp.precise_math.sqrt(below + squared(alpha))
+        size = below + squared(alpha)
+        size = size * inverse_root(size)
         if hasattr(alpha, "imag"):
             beta = kind(-size if alpha.real >= 0 else size)
         else:
