@@ -471,3 +471,29 @@ def test_random_graphs(accelerator_view, seed):
             if choose.random() < 0.5:
                 views[which][0, 0] = state[which][0, 0] = choose.randrange(100)
     np.testing.assert_array_equal(np.asarray(whole), expected)
+
+
+def test_captures_of_launches_that_ran(accelerator_view, monkeypatch):
+    """A capture takes over how a launch was prepared whose containers were alike: not its containers, its numbers or
+    the globals of that time."""
+    first, target = on(accelerator_view, range(8)), on(accelerator_view, [0] * 8)
+    amp.parallel_for_each(accelerator_view, first.extent, scale, first, 2)
+    amp.parallel_for_each(accelerator_view, amp.extent(8).tile(4), mirror, first, target)
+    assert listed(target) == [9, 7, 5, 3, 17, 15, 13, 11]
+    kept = weakref.ref(first)
+    del first
+    assert kept() is None
+    monkeypatch.setitem(mirror.function.__globals__, "STEP", 100)
+    second, other = on(accelerator_view, range(8)), on(accelerator_view, [0] * 8)
+    with amp.capture() as graph:
+        amp.parallel_for_each(accelerator_view, second.extent, scale, second, 5)
+        amp.parallel_for_each(accelerator_view, amp.extent(8).tile(4), mirror, second, other)
+        amp.parallel_for_each(accelerator_view, second.extent, add, second, other)
+        with pytest.raises(amp.AmpError):
+            amp.parallel_for_each(accelerator_view, second.extent, scale, second, 2**40)
+    graph()
+    assert listed(second) == [5 * k for k in range(8)]
+    assert listed(other) == [115, 115, 115, 115, 155, 155, 155, 155]
+    graph()
+    assert listed(second) == [25 * k for k in range(8)]
+    assert listed(target) == [9, 7, 5, 3, 17, 15, 13, 11]

@@ -69,14 +69,15 @@ class Graph:
         if view is None or view.is_auto_selection:
             view = self._view
         for prepared in _load().prepared_launches(view, domain, kernel, args, constants):
-            self._add(prepared)
+            self.add(prepared)
 
     def copy(self, src: Container, dest: Container) -> None:
         """Records a copy between containers of the same shape and type."""
         for prepared in _load().prepared_copies(self._view, src, dest):
-            self._add(prepared)
+            self.add(prepared)
 
-    def _add(self, prepared: PreparedLaunch) -> None:
+    def add(self, prepared: PreparedLaunch) -> None:
+        """Records a launch that has been prepared."""
         if self._view is not None and self._view != prepared.view:
             raise AmpError(
                 f"this capture records launches on {self._view!r}, but the launch would run on {prepared.view!r}: a "

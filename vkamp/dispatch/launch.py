@@ -36,7 +36,14 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     if isinstance(domain, indirect):
         _launch_indirect(view, domain, kernel, *arguments, **constants)
         return None
-    if recorder() is not None or is_checked():
+    capture = recorder()
+    if capture is not None:
+        launched = key_of(view, domain, kernel, arguments, constants)
+        alike = launch_cache.prepared_alike(launched, kernel, arguments, constants)
+        if alike is not None:
+            capture.add(alike)
+            return None
+    if capture is not None or is_checked():
         _launch(view, domain_of(domain), kernel, arguments, constants)
         return None
     launched = key_of(view, domain, kernel, arguments, constants)

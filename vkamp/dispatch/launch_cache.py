@@ -12,7 +12,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any
 
@@ -33,7 +33,7 @@ from vkamp.run.accelerators import default_view, identity_of
 #: Launches remembered for a kernel; the oldest goes first.
 _KEEP = 4096
 #: Plans remembered for a kernel.
-_KEEP_PLANS = 256
+_KEEP_PLANS = 1024
 
 _PYTHON_NUMBERS = frozenset([bool, int, float])
 
@@ -76,13 +76,14 @@ class _Alike:
     """What launches with containers alike have in common.
 
     ``uses``: the positions of the containers that the kernel uses among the values of the launch.  ``containers``:
-    those of all.
+    those of all.  ``prepared``: the first launch without its kernel and its arguments, except for their places.
     """
 
     plan: LaunchPlan
     program: _Program
     uses: tuple[int, ...]
     containers: tuple[int, ...]
+    prepared: PreparedLaunch
 
 
 def repeat(launched: LaunchKey, kernel: KernelFunction) -> bool:
@@ -143,6 +144,24 @@ def launch_alike(launched: LaunchKey, kernel: KernelFunction) -> bool:
         return False
     _keep(kernel, key, bound, program, found.containers, args)
     return True
+
+
+def prepared_alike(
+    launched: LaunchKey | None, kernel: KernelFunction, given: tuple[Any, ...], constants: dict[str, Any]
+) -> PreparedLaunch | None:
+    """A launch on a given view as an earlier one was prepared, whose containers had the same types and places.
+
+    ``None`` if there is none, or something has changed.
+    """
+    if launched is None or launched[0][0] is None or not kernel.plans:
+        return None
+    key, args, _ = launched
+    found: _Alike | None = kernel.plans.get(_key_of_places(key, args))
+    if found is None or not _runs_the_same(found.program, kernel, args):
+        return None
+    arguments = pipeline.collect(kernel.function, given, constants)
+    arguments.placements = found.prepared.arguments.placements
+    return replace(found.prepared, kernel=kernel, arguments=arguments)
 
 
 def _key_of_places(key: tuple[Any, ...], args: Sequence[Any]) -> tuple[Any, ...]:
@@ -257,7 +276,13 @@ def remember(
     _keep(kernel, key, bound, program, containers, args)
     used = [positions.get(each.name) for each in prepared.uses]
     if None not in used:
-        alike = _Alike(LaunchPlan.of(prepared, bound), program, tuple(k for k in used if k is not None), containers)
+        alike = _Alike(
+            plan=LaunchPlan.of(prepared, bound),
+            program=program,
+            uses=tuple(k for k in used if k is not None),
+            containers=containers,
+            prepared=replace(prepared, kernel=None, arguments=pipeline.Arguments(placements=arguments.placements)),
+        )
         _put(kernel.plans, _key_of_places(key, args), alike, _KEEP_PLANS)
 
 

@@ -19,6 +19,9 @@ class Recorder(Protocol):
     def launch(self, view: Any, domain: Any, kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> None:
         """Records a launch."""
 
+    def add(self, prepared: Any) -> None:
+        """Records a launch that has been prepared."""
+
     def copy(self, src: Any, dest: Any) -> None:
         """Records a copy between containers; the copy has been checked."""
 
