@@ -330,7 +330,8 @@ def _survey(path: str, mib: int = 1024, runs: int = 5) -> None:
     usual = copying._threads, staging._PIECE
     for threads in (1, 2, 4, 6, 8, 12):
         for piece in (2, 4, 8, 16):
-            copying._threads, copying._MAX, copying._pool = threads, threads, None
+            copying._threads, copying._MAX = threads, threads
+            copying._pools.clear()
             staging._PIECE = piece * MIB
             up, down = [], []
             for _ in range(runs + 1):
