@@ -91,7 +91,8 @@ def small_tiles(monkeypatch):
     for module, name, value in (
         (_triangles, "BLOCK", 8), (cholesky_tiles, "WIDE", 8), (cholesky_tiles, "_STRIP", 16),
         (cholesky_tiles, "_ACROSS", 9),
-        (lu_tiles, "WIDE", 6), (lu_tiles, "_THREADS", 4), (lu_tiles, "_SHAPES", ((2, 3), (8, 2))),
+        (lu_tiles, "WIDE", 6), (lu_tiles, "_THREADS", 4), (lu_tiles, "_MANY", 8), (lu_tiles, "_FEW_ROWS", 2),
+        (lu_tiles, "_COLUMNS", 3), (lu_tiles, "_OF_THREAD", 16),
         (qr_tiles, "WIDE", 11), (qr_tiles, "_THREADS", 8), (qr_tiles, "_MOST_ROWS", 4),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, value)

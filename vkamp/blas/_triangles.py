@@ -21,7 +21,7 @@ BLOCK, WIDE = 32, 128
 #: The columns of a tile that solves with a triangular block, or multiplies by one.
 _THREADS = 64
 #: The threads among which a tile divides the rows of a column, and the fewest rows of a thread.
-_PARTS, _LEAST_ROWS = 4, 4
+_PARTS, _LEAST_ROWS = 8, 4
 
 
 @amp.kernel

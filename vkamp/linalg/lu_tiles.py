@@ -23,10 +23,10 @@ from vkamp.linalg._columns import load_columns, move, store_columns, threads_of
 
 #: The columns of a panel. One product updates the rest of the matrix after each panel.
 WIDE = 64
-#: The largest number of threads in a tile, and the largest number of rows for each, by the number of columns of four
-#: bytes.
-_THREADS = 512
-_SHAPES = ((4, 16), (8, 8), (16, 4))
+#: The threads of a tile, and those of a tile whose threads would have more than so many rows.
+_THREADS, _MANY, _FEW_ROWS = 512, 1024, 4
+#: The largest numbers of rows and columns of a thread, and of elements of four bytes of a thread and of a tile.
+_ROWS, _COLUMNS, _OF_THREAD, _OF_TILE = 16, 16, 64, 1 << 15
 #: The logarithm of the lanes of the largest subgroups.
 _MOST_BITS = 7
 #: The columns and the rows that a tile exchanges at a time.
@@ -313,8 +313,10 @@ def shape_of(view: amp.accelerator_view, rows: int, dtype: np.dtype[Any]) -> tup
     limits = view.accelerator.limits
     most = _THREADS if limits is None else limits.tile_threads
     threads, per = threads_of(min(_THREADS, most), rows)
-    found = next((columns for most, columns in _SHAPES if per <= most), None)
-    return None if found is None else (threads, per, max(2, found * 4 // dtype.itemsize))
+    if per > _FEW_ROWS:
+        threads, per = threads_of(min(_MANY, most), rows)
+    columns = min(_COLUMNS, _OF_THREAD // per, _OF_TILE // (threads * per))
+    return None if per > _ROWS else (threads, per, max(2, columns * 4 // dtype.itemsize))
 
 
 def factor(view: amp.accelerator_view, made: Any, pivots: Any) -> bool:
