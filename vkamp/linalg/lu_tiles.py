@@ -24,7 +24,7 @@ from vkamp.linalg._columns import load_columns, move, store_columns, threads_of
 #: The columns of a panel. One product updates the rest of the matrix after each panel.
 WIDE = 64
 #: The threads of a tile, and those of a tile whose threads would have more than so many rows.
-_THREADS, _MANY, _FEW_ROWS = 512, 1024, 4
+_THREADS, _MANY, _FEW_ROWS = 512, 512, 4
 #: The largest numbers of rows and columns of a thread, and of elements of four bytes of a thread and of a tile.
 _ROWS, _COLUMNS, _OF_THREAD, _OF_TILE = 16, 16, 64, 1 << 15
 #: The logarithm of the lanes of the largest subgroups.
