@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tile": {PUBLIC},
     # Of dispatch, what repeats calls.
     "algorithms": {PUBLIC, "tile", "tracebacks", "dispatch"},
-    "rng": {PUBLIC, "algorithms", "tracebacks"},
+    "rng": {PUBLIC, "algorithms", "dispatch", "tracebacks"},
     "fft": {PUBLIC, "algorithms", "tracebacks", "dispatch"},
     "tuning": {PUBLIC, "errors", "tracebacks", "cache", "progress", "lang", "run"},
     "blas": {PUBLIC, "algorithms", "tile", "tuning", "tracebacks", "dispatch", "lang"},

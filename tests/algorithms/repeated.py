@@ -88,7 +88,7 @@ def every_function(view, tested, monkeypatch):
     """Compares results of repeated calls with those of the first, and shows that they stay what they are; the names of
     the rows whose calls were repeated."""
     run, runs = call_cache._CallCopy.run, []
-    monkeypatch.setattr(call_cache._CallCopy, "run", lambda self: runs.append(self) or run(self))
+    monkeypatch.setattr(call_cache._CallCopy, "run", lambda self, moving: runs.append(self) or run(self, moving))
     for name in alg.__all__:
         function = getattr(alg, name)
         if callable(function) and not isinstance(function, type) and name != "trim":

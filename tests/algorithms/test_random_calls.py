@@ -141,7 +141,7 @@ class Program:
 @pytest.mark.accelerators("llvmpipe", "swiftshader")
 def test_random_programs(accelerator_view, monkeypatch):
     run, runs = call_cache._CallCopy.run, []
-    monkeypatch.setattr(call_cache._CallCopy, "run", lambda self: runs.append(1) or run(self))
+    monkeypatch.setattr(call_cache._CallCopy, "run", lambda self, moving: runs.append(1) or run(self, moving))
     for seed in range(SEEDS):
         Program(seed, accelerator_view).run()
     assert len(runs) > 40

@@ -13,6 +13,7 @@ from tests.rng.continuous import CONTINUOUS, distance, erf
 from vkamp import algorithms as alg
 from vkamp import rng
 from vkamp.algorithms import _choose, lazy
+from vkamp.dispatch import call_cache
 
 
 def count(accelerator_view):
@@ -290,6 +291,45 @@ def test_copies_of_generators(accelerator_view):
     assert (
         np.asarray(rng.default_rng(rng.PCG32(1)).random(3)) == np.asarray(rng.default_rng(rng.PCG32(1)).random(3))
     ).all()
+
+
+DRAWS = {
+    "random": lambda g, n, out: g.random(n, out=out),
+    "normal": lambda g, n, out: g.normal(1, 3, n, out=out),
+    "standard_normal": lambda g, n, out: g.standard_normal(n, out=out),
+    "exponential": lambda g, n, out: g.exponential(2, n, out=out),
+    "gamma": lambda g, n, out: g.gamma(0.5, 2, n, out=out),
+    "integers": lambda g, n, out: g.integers(0, (3 << 30) - 1, n, np.uint32, out=out),
+    "random_raw": lambda g, n, out: g.bit_generator.random_raw(n, out=out, accelerator_view=g.accelerator_view),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("kind", [rng.Philox4x32, rng.Threefry4x32])
+def test_repeated_draws(accelerator_view, name, kind, monkeypatch):
+    """They launch again with other words, at positions of each kind, and leave earlier results as they are."""
+    run, runs = call_cache._CallCopy.run, []
+    monkeypatch.setattr(call_cache._CallCopy, "run", lambda self, moving: runs.append(1) or run(self, moving))
+    dtype = np.uint32 if name in ("integers", "random_raw") else np.float32
+    n = 103
+    out = amp.array(amp.extent(n), dtype, accelerator_view=accelerator_view)
+    # The counter's lowest word overflows between draws, and so do its lower two.
+    is_reference = accelerator_view.accelerator.device_path == "reference"
+    for counter in (0,) if is_reference else (0, (1 << 32) - 99, (1 << 64) - 99):
+        g = rng.Generator(kind(3, counter=counter), accelerator_view)
+        h = rng.Generator(kind(3, counter=counter), accelerator_view)
+        kept, expected = [], []
+        for _ in range(8):
+            call_cache.trim()
+            expected.append(np.array(DRAWS[name](h, n, None)))
+        for k in range(8):
+            found = DRAWS[name](g, n, None if k < 4 else out)
+            kept.append(found if k < 4 else np.array(found))
+        for each, numbers in zip(kept, expected, strict=True):
+            np.testing.assert_array_equal(np.asarray(each), numbers)
+    # These have more words than the least that a device has room for.
+    has_many_words = name == "integers" and kind is rng.Philox4x32
+    assert len(runs) > 10 or is_reference or has_many_words
 
 
 def test_capture(accelerator_view):

@@ -125,6 +125,11 @@ class SingleLaunch(BoundLaunch):
         self._is_bound = True
         return self._enqueue_first
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether it has been enqueued, so that it can be enqueued with other launch words."""
+        return self._is_bound
+
     def _make(self, prepared: PreparedLaunch, descriptors: Mapping[str, Descriptor]) -> None:
         self.layout, self.words = launch_words(prepared, prepared.executable, descriptors, prepared.arguments.scalars)
         push = self.layout.pack(*self.words)

@@ -59,12 +59,26 @@ _PART_OF_CALL = 4
 _PLAIN = frozenset([type(None), str, type, np.dtype])
 
 
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """An argument whose numbers change from call to call, and with them words of the call's only launch.
+
+    ``names``: of the numbers in the objects that the kernel takes.  They are part of a call's key; the numbers are not,
+    nor is ``origin``, from which the function makes them.
+    """
+
+    names: tuple[str, ...]
+    numbers: tuple[int, ...]
+    origin: Any
+
+
 @dataclass(slots=True)
 class _CallCopy:
     """The launches of a call with memory of their own.
 
     ``guards``: what the user's functions have to be, with the kernels that use them.  ``result``: makes the result of
     the containers of the call and ``made``, those that the call made.  ``nbytes``: the memory that it made.
+    ``moving``: places among the words of the only launch, and which number of a :class:`Moving` each has.
     """
 
     launches: tuple[SingleLaunch, ...]
@@ -74,12 +88,13 @@ class _CallCopy:
     nbytes: int
     view: accelerator_view
     generation: int
+    moving: tuple[tuple[int, int], ...]
     lock: threading.Lock = field(default_factory=threading.Lock)
     #: What enqueues all launches where nothing has moved since the time ``epoch``.
     enqueue: Callable[[], None] | None = None
     epoch: int = -1
 
-    def run(self) -> bool:
+    def run(self, moving: Moving | None) -> bool:
         """Enqueues the launches; False, and none of them is enqueued, if a container has moved or a function has
         changed."""
         if self.generation != generation():
@@ -87,6 +102,8 @@ class _CallCopy:
         for guard, kernel in self.guards:
             if not guard.holds(kernel):
                 return False
+        if moving is not None:
+            return self._run_with(moving.numbers)
         now = epoch.now
         if self.epoch == now:
             self._enqueue_all()
@@ -103,6 +120,18 @@ class _CallCopy:
             is_current = is_current and launch.epoch == now
         self.epoch = now if is_current and epoch.now == now else -1
         return True
+
+    def _run_with(self, numbers: tuple[int, ...]) -> bool:
+        """Enqueues the only launch with other numbers; the first time, it has those of its own call."""
+        (launch,) = self.launches
+        if launch.epoch != epoch.now and not launch.acquire():
+            return False
+        if not launch.is_bound:
+            return launch.submit()
+        words = [*launch.words]
+        for place, number in self.moving:
+            words[place] = numbers[number]
+        return launch.submit(launch.layout.pack(*words))
 
     def _enqueue_all(self) -> None:
         """Enqueues the launches, whose containers are current."""
@@ -146,8 +175,8 @@ def repeats(settings: Callable[[], Hashable]) -> Callable[[_F], _F]:
                 return _run_once(function, args, named)
             if known.copies is None:
                 return _run_once(function, args, named)
-            ran, result = _repeat(key, known, found.containers)
-            return result if ran else _run_anew(key, known, found.containers, function, args, named)
+            ran, result = _repeat(key, known, found)
+            return result if ran else _run_anew(key, known, found, function, args, named)
 
         return call  # type: ignore[return-value]
 
@@ -175,11 +204,12 @@ on_shortage.append(trim)
 class _Key:
     """What two calls have in common that do the same."""
 
-    __slots__ = ("containers", "parts")
+    __slots__ = ("containers", "moving", "parts")
 
     def __init__(self, function: Any) -> None:
         self.parts: list[Any] = [function]
         self.containers: list[Container] = []
+        self.moving: Moving | None = None
 
     def add(self, args: Sequence[Any], named: dict[str, Any]) -> bool:
         """Adds the arguments; False if a call with them is not repeated."""
@@ -190,7 +220,7 @@ class _Key:
             self.parts.append(name)
             if not self._add(value):
                 return False
-        return bool(self.containers)
+        return bool(self.containers) or self.moving is not None
 
     def _add(self, value: Any) -> bool:
         kind = type(value)
@@ -210,6 +240,10 @@ class _Key:
             return not value.is_auto_selection
         if kind is extent:
             self.parts += (kind, tuple(value))
+            return True
+        if kind is Moving:
+            self.parts.append(value.names)
+            self.moving = value
             return True
         if kind is tuple or kind is list:
             self.parts += (kind, len(value))
@@ -267,8 +301,9 @@ def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict
         _calls.pop(next(iter(_calls)), None)
 
 
-def _repeat(key: tuple[Any, ...], known: _Call, containers: Sequence[Container]) -> tuple[bool, Any]:
+def _repeat(key: tuple[Any, ...], known: _Call, found: _Key) -> tuple[bool, Any]:
     """Whether a copy of the call ran, and its result."""
+    containers = found.containers
     for each in known.copies or ():
         if not each.lock.acquire(blocking=False):
             continue
@@ -276,7 +311,7 @@ def _repeat(key: tuple[Any, ...], known: _Call, containers: Sequence[Container])
             if not is_unused(each.made):
                 continue
             is_there = not known.follows_default or default_for(containers) == each.view
-            if is_there and each.run():
+            if is_there and each.run(found.moving):
                 return True, each.result(containers, each.made)
         finally:
             each.lock.release()
@@ -290,7 +325,7 @@ def _repeat(key: tuple[Any, ...], known: _Call, containers: Sequence[Container])
 def _run_anew(
     key: tuple[Any, ...],
     known: _Call,
-    containers: Sequence[Container],
+    found: _Key,
     function: Callable[..., Any],
     args: tuple[Any, ...],
     named: dict[str, Any],
@@ -299,7 +334,7 @@ def _run_anew(
     copies = known.copies
     if copies is None or len(copies) >= _MAX_COPIES or _calls.get(key) is not known:
         return function(*args, **named)
-    made = _captured(containers, function, args, named)
+    made = _captured(found, function, args, named)
     if made is None:
         known.copies = None
         return function(*args, **named)
@@ -307,13 +342,13 @@ def _run_anew(
         copies.append(made)
         _make_room(known, made.view)
         try:
-            has_run = made.run()
+            has_run = made.run(found.moving)
         except OutOfMemoryError:
             # Before the first launch: the call itself needs no more than this.
             trim()
             has_run = False
         if has_run:
-            return made.result(containers, made.made)
+            return made.result(found.containers, made.made)
     known.copies = None
     return function(*args, **named)
 
@@ -340,18 +375,19 @@ def _most_bytes(view: accelerator_view) -> int:
 
 
 def _captured(
-    containers: Sequence[Container], function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
+    found: _Key, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
 ) -> _CallCopy | None:
     """The launches of a call, none of which has run; None for a call that cannot be repeated."""
     try:
         with capture() as graph:
             result = function(*args, **named)
-        return _copy_of(graph._steps, containers, result)
+        return _copy_of(graph._steps, found, result)
     except Exception:  # The call itself raises it again.
         return None
 
 
-def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], result: Any) -> _CallCopy | None:
+def _copy_of(steps: Sequence[PreparedLaunch], found: _Key, result: Any) -> _CallCopy | None:
+    containers = found.containers
     if not steps or len(steps) > _MAX_LAUNCHES or steps[0].target.reference:
         return None
     # What a kernel captures by itself is nowhere in the key.
@@ -375,6 +411,9 @@ def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], r
         homes[id(_home(container))] = _home(container)
     nbytes = sum([each.stop - each.start for each in homes.values()])
     view = steps[0].view
+    moving = () if found.moving is None else _places_of(found.moving, steps)
+    if moving is None:
+        return None
     if nbytes > _most_bytes(view) // _PART_OF_CALL:
         return None
     launches = tuple([_launch_of(step) for step in steps])
@@ -384,7 +423,23 @@ def _copy_of(steps: Sequence[PreparedLaunch], containers: Sequence[Container], r
         for guard in step.compiled.guards
         if not guard.is_fixed(step.request.function)
     }
-    return _CallCopy(launches, tuple(guards.values()), template, made, nbytes, view, steps[0].generation)
+    return _CallCopy(launches, tuple(guards.values()), template, made, nbytes, view, steps[0].generation, moving)
+
+
+def _places_of(moving: Moving, steps: Sequence[PreparedLaunch]) -> tuple[tuple[int, int], ...] | None:
+    """The places of numbers among the words of a launch; None unless nothing else depends on them."""
+    if len(steps) != 1 or steps[0].executable.shader.push_binding is not None:
+        return None
+    (step,) = steps
+    which = {name: k for k, name in enumerate(moving.names)}
+    if any(_last_name(name) in which for name in step.compiled.constants):
+        return None
+    words = step.executable.shader.push
+    return tuple([(k, which[name]) for k, word in enumerate(words) if (name := _last_name(word.name)) in which])
+
+
+def _last_name(path: str) -> str:
+    return path.rpartition(".")[2]
 
 
 def _home(container: Container) -> Home:

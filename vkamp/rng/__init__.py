@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 import numpy as _np
 
 from vkamp.algorithms import _names
+from vkamp.rng._rounds import philox4x32
 from vkamp.rng.bit_generator import BitGenerator
 from vkamp.rng.generator import Generator, default_rng
 from vkamp.rng.pcg import PCG32
-from vkamp.rng.philox import Philox4x32, Philox4x64, philox4x32, philox4x64
+from vkamp.rng.philox import Philox4x32, Philox4x64, philox4x64
 from vkamp.rng.sobol import Sobol, sobol_rng_collection
 from vkamp.rng.streams import philox, philox_stream
 from vkamp.rng.threefry import Threefry2x32, Threefry4x32, threefry2x32, threefry4x32

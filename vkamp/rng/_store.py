@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,9 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.algorithms._outputs import Output, output_of
+from vkamp.dispatch.call_cache import Moving, repeats
+from vkamp.rng._sources import SOURCES, take
+from vkamp.rng._words import MOVING, numbers_at
 
 #: The groups of four elements of a thread on GPUs, and the threads of a tile.
 _GROUPS, _THREADS = 4, 256
@@ -81,16 +83,20 @@ def elements(size: Any) -> int:
 
 
 def stored(
-    make: Callable[[int], lazy.Lazy],
+    bits: Any,
+    name: str,
+    each: int,
+    parameters: tuple[Any, ...],
     size: Any,
     dtype: np.dtype[Any],
     out: Any,
     accelerator_view: amp.accelerator_view | None,
 ) -> Any:
-    """The elements of a source, in ``out`` or in a new array; a Python number if both ``size`` and ``out`` are
-    ``None``.
+    """The next numbers of a distribution, in ``out`` or in a new array; a Python number if both ``size`` and ``out``
+    are ``None``.
 
-    ``make``: returns the source for a number of elements. Elements of 64 bits may be pairs of words.
+    ``name``, ``each``, ``parameters``: the function among ``SOURCES``, the words that an element takes, and the
+    parameters of the distribution. Elements of 64 bits may be pairs of words.
     """
     if out is not None and not isinstance(out, (amp.array, amp.array_view)):
         out = amp.array_view(out)
@@ -105,12 +111,29 @@ def stored(
     if out is not None and out.dtype != dtype:
         raise TypeError(f"out has {out.dtype} elements, but the numbers are {dtype}")
     view = place(accelerator_view, out)
-    result = output(out, shape, dtype, view)
-    source = make(n)
-    with in_a_row(result, view) as row:
-        target = row if dtype.itemsize < 8 or source_is_whole(source) else row.reinterpret_as(amp.uint2)
-        _store(view, source, output_of(target), n)
+    start = take(bits, name, n, each)
+    moving = Moving(MOVING, numbers_at(start), start)
+    draw = _repeated if bits.is_repeated else _drawn
+    result = draw(bits, name, each, parameters, shape, dtype, moving, out, accelerator_view=view)
     return np.asarray(result)[0] if size is None and out is None else result
+
+
+def _drawn(
+    bits: Any, name: str, each: int, parameters: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any],
+    start: Moving, out: Any, *, accelerator_view: amp.accelerator_view,
+) -> Any:  # fmt: skip
+    """Computes the numbers of a draw."""
+    result = output(out, shape, dtype, accelerator_view)
+    n = math.prod(shape)
+    source = SOURCES[name](bits, n, start.origin, each, *parameters)
+    with in_a_row(result, accelerator_view) as row:
+        target = row if dtype.itemsize < 8 or source_is_whole(source) else row.reinterpret_as(amp.uint2)
+        _store(accelerator_view, source, output_of(target), n)
+    return result
+
+
+#: The same, but a repeated draw only launches again, with other words.
+_repeated = repeats(_choose.forced_form)(_drawn)
 
 
 def source_is_whole(source: lazy.Lazy) -> bool:

@@ -21,6 +21,19 @@ def component(v: Any, k: Any) -> Any:
     return (v.x if k == 0 else v.y) if k < 2 else (v.z if k == 2 else v.w)
 
 
+#: The members of kernels' sources that depend on a position, of words and of those that replace rejected ones.
+MOVING = ("first_x", "first_y", "high_x", "high_y", "shift", "element_x", "element_y", "above")
+
+
+def numbers_at(position: int) -> tuple[int, ...]:
+    """The values of ``MOVING`` at a position."""
+    group = position >> 2
+    return (
+        group & 0xFFFFFFFF, group >> 32 & 0xFFFFFFFF, group >> 64 & 0xFFFFFFFF, group >> 96 & 0xFFFFFFFF, position & 3,
+        position & 0xFFFFFFFF, position >> 32 & 0xFFFFFFFF, position >> 64 & 0xFFFFFFFF,
+    )  # fmt: skip
+
+
 class Words(lazy.Lazy):
     """The words of a stream from a position on; ``group(number)`` computes four of them."""
 

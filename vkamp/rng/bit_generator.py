@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import threading
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import vkamp as amp
 from vkamp.rng._store import stored
-from vkamp.rng._words import Pairs, Words
+from vkamp.rng._words import Words
 from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ class BitGenerator(ABC):
 
     #: The number of 32-bit words in the key.
     key_words: int
+    #: Whether the members ``MOVING`` of its words are all that depends on a position, so that draws are repeated.
+    is_repeated = False
+    #: What determines the words, beside the class and the position.
+    _vkamp_members = ("key",)
     #: The type of :meth:`random_raw`.
     word: np.dtype[Any] = np.dtype(np.uint32)
 
@@ -75,12 +80,7 @@ class BitGenerator(ABC):
         self, size: Any = None, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
     ) -> Any:
         """The next words of the stream, uint32 or uint64; a single number if ``size`` is ``None``."""
-        return stored(self._raw, size, self.word, out, accelerator_view)
-
-    def _raw(self, n: int) -> Words | Pairs:
-        if self.word.itemsize == 4:
-            return self.words(n, self.take(n))
-        return Pairs(n, self.words(2 * n, self.take(2 * n, 2)))
+        return stored(self, "random_raw", self.word.itemsize // 4, (), size, self.word, out, accelerator_view)
 
     def spawn(self, n_children: int) -> list[Self]:
         """Generators with keys of their own, from ``SeedSequence.spawn``; TypeError if this one was made from a key."""
@@ -96,8 +96,7 @@ class BitGenerator(ABC):
     @property
     def key_of_retries(self) -> tuple[int, int]:
         """The key of the words that replace rejected ones; it differs from the stream's key."""
-        low, high = np.random.SeedSequence([0x7265747279, *self.key]).generate_state(2, np.uint32)
-        return int(low), int(high)
+        return _key_of_retries(self.key)
 
 
 @entry_point
@@ -167,6 +166,12 @@ class CounterBased(BitGenerator):
     def _array(self, number: int, words: int) -> np.ndarray[Any, Any]:
         found = np.array([number >> 32 * k & 0xFFFFFFFF for k in range(words)], np.uint32)
         return found.view(self.word)
+
+
+@lru_cache(maxsize=256)
+def _key_of_retries(key: tuple[int, ...]) -> tuple[int, int]:
+    low, high = np.random.SeedSequence([0x7265747279, *key]).generate_state(2, np.uint32)
+    return int(low), int(high)
 
 
 def _number(words: tuple[int, ...]) -> int:

@@ -14,8 +14,8 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.rng import _wide
 from vkamp.rng._functions import minus_log, scaled_root, scaled_turn
+from vkamp.rng._rounds import philox4x32
 from vkamp.rng._words import Pairs, Words
-from vkamp.rng.philox import philox4x32
 
 # -- uniform ---------------------------------------------------------------------------------------------------------
 
@@ -144,18 +144,18 @@ class Retries:
     ``i``.
     """
 
-    __slots__ = ("first", "high", "key")
+    __slots__ = ("above", "element", "key")
 
     def __init__(self, key: tuple[int, int], position: int) -> None:
         self.key = amp.uint2(*key)
-        self.first = amp.uint2(*_wide.halves(position))
-        self.high = np.uint32(position >> 64 & 0xFFFFFFFF)
+        self.element = amp.uint2(*_wide.halves(position))
+        self.above = np.uint32(position >> 64 & 0xFFFFFFFF)
 
     @amp.func
     def block(self, i: Any, k: Any) -> Any:
         """Four words."""
-        at = _wide.plus(self.first, amp.uint2(amp.uint32(i), 0))
-        return philox4x32(amp.uint4(at.x, at.y, self.high, amp.uint32(k)), self.key)
+        at = _wide.plus(self.element, amp.uint2(amp.uint32(i), 0))
+        return philox4x32(amp.uint4(at.x, at.y, self.above, amp.uint32(k)), self.key)
 
 
 class Integers(lazy.Lazy):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,16 +10,16 @@ import vkamp as amp
 from vkamp import algorithms as alg
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import place
-from vkamp.algorithms.lazy import Lazy
 from vkamp.algorithms.shuffle import permutation_of
 from vkamp.rng import distributions as dist
+from vkamp.rng._sources import SOURCES, take
 from vkamp.rng._store import elements, shape_of, stored
-from vkamp.rng._words import Pairs
 from vkamp.rng.bit_generator import BitGenerator
 from vkamp.rng.philox import Philox4x32
 from vkamp.tracebacks import entry_point
 
 _FLOATS = {np.dtype(np.float32): 1, np.dtype(np.float64): 2}
+_FLOAT32, _INT32 = np.dtype(np.float32), np.dtype(np.int32)
 _MOST_OF_POISSON = 2.0**24
 
 
@@ -33,19 +32,8 @@ class _Distributions:
 
     bit_generator: BitGenerator
 
-    def _given(self, make: Callable[[int], Lazy], size: Any, dtype: np.dtype[Any], out: Any) -> Any:
+    def _given(self, name: str, each: int, parameters: tuple[Any, ...], size: Any, dtype: Any, out: Any) -> Any:
         raise NotImplementedError
-
-    def _words(self, n: int, each: int = 1) -> Any:
-        """The next ``each`` words for every element: one of 32 bits, or two as a pair."""
-        start = self.bit_generator.take(n * each, each)
-        words = self.bit_generator.words(n * each, start)
-        return words if each == 1 else Pairs(n, words)
-
-    def _retries(self, n: int) -> dist.Retries:
-        """Words of a separate stream for elements that begin at its position; moves this position."""
-        start = self.bit_generator.take(n)
-        return dist.Retries(self.bit_generator.key_of_retries, start)
 
     def _float(self, dtype: Any) -> tuple[np.dtype[Any], int]:
         kind = np.dtype(dtype)
@@ -56,60 +44,49 @@ class _Distributions:
     def random(self, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
         """Uniform floats in [0, 1): multiples of 2^-24, or of 2^-53 for float64."""
         kind, words = self._float(dtype)
-        f = dist.unit_float32 if words == 1 else dist.unit_float64
-        return self._given(lambda n: lazy.map(f, self._words(n, words)), size, kind, out)
+        return self._given("random", words, (), size, kind, out)
 
     def uniform(
         self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None
     ) -> Any:
         """Uniform floats in [low, high); rounding may give ``high``."""
         kind, words = self._float(dtype)
-        f = dist.unit_float32 if words == 1 else dist.unit_float64
-        scaled = dist.Scaled(kind.type(low), kind.type(high - low))
-        return self._given(lambda n: lazy.map(scaled, lazy.map(f, self._words(n, words))), size, kind, out)
+        dist.refuse_arrays(low, high)
+        return self._given("uniform", words, (kind.type(low), kind.type(high - low)), size, kind, out)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
         """Normal floats of mean 0 and deviation 1, by Box and Muller's method: the same bits on every device."""
         kind, words = self._float(dtype)
-        return self._given(lambda n: self._normals(n, words), size, kind, out)
+        return self._given("standard_normal", words, (), size, kind, out)
 
     def normal(
         self, loc: float = 0.0, scale: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None
     ) -> Any:
         """Normal floats of a mean and a deviation."""
         kind, words = self._float(dtype)
+        dist.refuse_arrays(loc)
         _at_least("scale", scale, 0)
-        scaled = dist.Scaled(kind.type(loc), kind.type(scale))
-        return self._given(lambda n: lazy.map(scaled, self._normals(n, words)), size, kind, out)
+        return self._given("normal", words, (kind.type(loc), kind.type(scale)), size, kind, out)
 
     def lognormal(
         self, mean: float = 0.0, sigma: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None
     ) -> Any:
         """Floats whose logarithms are normal."""
         kind, words = self._float(dtype)
+        dist.refuse_arrays(mean)
         _at_least("sigma", sigma, 0)
-        scaled = dist.Scaled(kind.type(mean), kind.type(sigma))
-        return self._given(lambda n: lazy.map(dist.exp, lazy.map(scaled, self._normals(n, words))), size, kind, out)
-
-    def _normals(self, n: int, words: int) -> Lazy:
-        # Two numbers need two words; a draw begins at an even one.
-        start = self.bit_generator.take((n + n % 2) * words, 2 * words)
-        found = self.bit_generator.words((n + n % 2) * words, start)
-        return dist.Normals(n, found if words == 1 else Pairs(n + n % 2, found))
+        return self._given("lognormal", words, (kind.type(mean), kind.type(sigma)), size, kind, out)
 
     def standard_exponential(self, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
         """Exponential floats of mean 1."""
         kind, words = self._float(dtype)
-        f = dist.exponential_float32 if words == 1 else dist.exponential_float64
-        return self._given(lambda n: lazy.map(f, self._words(n, words)), size, kind, out)
+        return self._given("standard_exponential", words, (), size, kind, out)
 
     def exponential(self, scale: float = 1.0, size: Any = None, dtype: Any = np.float32, out: Any = None) -> Any:
         """Exponential floats of mean ``scale``."""
         kind, words = self._float(dtype)
         _at_least("scale", scale, 0)
-        f = dist.exponential_float32 if words == 1 else dist.exponential_float64
-        scaled = dist.Scaled(kind.type(0), kind.type(scale))
-        return self._given(lambda n: lazy.map(scaled, lazy.map(f, self._words(n, words))), size, kind, out)
+        return self._given("exponential", words, (kind.type(scale),), size, kind, out)
 
     def standard_gamma(self, shape: float, size: Any = None, out: Any = None) -> Any:
         """Gamma float32 of a shape and scale 1."""
@@ -119,23 +96,14 @@ class _Distributions:
         """Gamma float32 of a shape and a scale."""
         _at_least("shape", shape, 0)
         _at_least("scale", scale, 0)
-        if shape == 0:
-            return self._given(lambda n: lazy.constant(np.float32(0), n), size, np.dtype(np.float32), out)
-        scaled = dist.Scaled(np.float32(0), np.float32(scale))
-        return self._given(
-            lambda n: lazy.map(scaled, dist.Gammas(n, self._retries(n), float(shape))),
-            size,
-            np.dtype(np.float32),
-            out,
-        )
+        return self._given("gamma", 1, (float(shape), float(scale)), size, _FLOAT32, out)
 
     def poisson(self, lam: float = 1.0, size: Any = None, out: Any = None) -> Any:
         """Poisson numbers of a mean up to 2^24, as int32."""
         _at_least("lam", lam, 0)
         if lam > _MOST_OF_POISSON:
             raise ValueError(f"lam is {lam}, but float32 represents all integers only up to 2^24")
-        kind = dist.SmallPoissons if lam < 10 else dist.Poissons
-        return self._given(lambda n: kind(n, self._retries(n), float(lam)), size, np.dtype(np.int32), out)
+        return self._given("poisson", 1, (float(lam),), size, _INT32, out)
 
     def integers(
         self,
@@ -161,25 +129,7 @@ class _Distributions:
         if first < limits.min or last > limits.max:
             raise ValueError(f"{kind} does not contain all integers from {first} to {last}")
         span = last - first + 1
-        make = self._wide if kind.itemsize == 8 else self._narrow
-        return self._given(lambda n: make(n, first, span, kind), size, kind, out)
-
-    def _narrow(self, n: int, first: int, span: int, kind: np.dtype[Any]) -> Lazy:
-        position = self.bit_generator.take(n)
-        words = self.bit_generator.words(n, position)
-        found: Lazy = words
-        if span < 1 << 32:
-            retries = dist.Retries(self.bit_generator.key_of_retries, position)
-            found = dist.Integers(n, words, retries, first, span)
-        return found if kind == np.uint32 else lazy.map(dist.as_int32, found)
-
-    def _wide(self, n: int, first: int, span: int, kind: np.dtype[Any]) -> Lazy:
-        position = self.bit_generator.take(2 * n, 2)
-        pairs = Pairs(n, self.bit_generator.words(2 * n, position))
-        if span == 1 << 64:
-            return pairs
-        retries = dist.Retries(self.bit_generator.key_of_retries, position)
-        return dist.WideIntegers(n, pairs, retries, first, span)
+        return self._given("integers", 2 if kind.itemsize == 8 else 1, (first, span, kind), size, kind, out)
 
 
 def _at_least(name: str, number: float, least: float) -> None:
@@ -198,10 +148,11 @@ class LazyDistributions(_Distributions):
     def __init__(self, bit_generator: BitGenerator) -> None:
         self.bit_generator = bit_generator
 
-    def _given(self, make: Callable[[int], Lazy], size: Any, dtype: np.dtype[Any], out: Any) -> Any:
+    def _given(self, name: str, each: int, parameters: tuple[Any, ...], size: Any, dtype: Any, out: Any) -> Any:
         if out is not None:
             raise TypeError("a lazy input has no out")
-        return make(elements(size))
+        n = elements(size)
+        return SOURCES[name](self.bit_generator, n, take(self.bit_generator, name, n, each), each, *parameters)
 
 
 @entry_point
@@ -233,8 +184,8 @@ class Generator(_Distributions):
         """Generators whose streams are independent of this one's and of each other."""
         return [Generator(each, self.accelerator_view) for each in self.bit_generator.spawn(n_children)]
 
-    def _given(self, make: Callable[[int], Lazy], size: Any, dtype: np.dtype[Any], out: Any) -> Any:
-        return stored(make, size, dtype, out, self.accelerator_view)
+    def _given(self, name: str, each: int, parameters: tuple[Any, ...], size: Any, dtype: Any, out: Any) -> Any:
+        return stored(self.bit_generator, name, each, parameters, size, dtype, out, self.accelerator_view)
 
     def bytes(self, length: int) -> Any:
         """``length`` random bytes, as an array of uint8."""
@@ -300,7 +251,7 @@ class Generator(_Distributions):
         ends[np.flatnonzero(weights)[-1] :] = 0xFFFFFFFF
         if n == 1:
             return 0 if size is None else self.integers(1, size=size)
-        words = self._words(elements(size))
+        words = self.lazy._given("random_raw", 1, (), size, None, None)
         at = alg.searchsorted(ends[:-1], words, side="right", accelerator_view=self.accelerator_view)
         return int(np.asarray(at)[0]) if size is None else at.reshape(shape_of(size))
 

@@ -14,31 +14,9 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.rng import _wide
+from vkamp.rng._rounds import ROUNDS, STEPS, philox_round
 from vkamp.rng._words import Words
 from vkamp.rng.bit_generator import CounterBased
-
-_ROUNDS = 10
-#: By how much the key of Philox4x32 increases in each round.
-_STEPS = (0x9E3779B9, 0xBB67AE85)
-
-
-@amp.func
-def philox_round(c: Any, key: Any) -> Any:
-    """A round."""
-    low0, high0 = amp.mul_extended(amp.uint32(0xD2511F53), c.x)
-    low1, high1 = amp.mul_extended(amp.uint32(0xCD9E8D57), c.z)
-    return amp.uint4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0)
-
-
-@amp.func
-def philox4x32(counter: Any, key: Any) -> Any:
-    """Four random words from a counter (uint4) and a key (uint2), in ten rounds."""
-    c = amp.uint4(counter)
-    k = amp.uint2(key)
-    for _ in amp.static_range(_ROUNDS):
-        c = philox_round(c, k)
-        k = amp.uint2(k.x + amp.uint32(_STEPS[0]), k.y + amp.uint32(_STEPS[1]))
-    return c
 
 
 @amp.func
@@ -48,7 +26,7 @@ def philox4x64(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
     second = amp.uint2(0x95121157, 0xCA5A8263)
     k0 = amp.uint2(key0)
     k1 = amp.uint2(key1)
-    for _ in amp.static_range(_ROUNDS):
+    for _ in amp.static_range(ROUNDS):
         low0, high0 = _wide.product(first, a)
         low1, high1 = _wide.product(second, c)
         a, b, c, d = high1 ^ b ^ k0, low1, high0 ^ d ^ k1, low0
@@ -61,9 +39,9 @@ def philox4x64(a: Any, b: Any, c: Any, d: Any, key0: Any, key1: Any) -> Any:
 def _keys_of_rounds(key: tuple[int, ...]) -> tuple[Any, ...]:
     """The keys of all rounds, two in each vector."""
     words = [
-        (word + number * step) & 0xFFFFFFFF for number in range(_ROUNDS) for word, step in zip(key, _STEPS, strict=True)
+        (word + number * step) & 0xFFFFFFFF for number in range(ROUNDS) for word, step in zip(key, STEPS, strict=True)
     ]
-    return tuple([amp.uint4(*words[first : first + 4]) for first in range(0, 2 * _ROUNDS, 4)])
+    return tuple([amp.uint4(*words[first : first + 4]) for first in range(0, 2 * ROUNDS, 4)])
 
 
 class _PhiloxWords(Words):
@@ -93,6 +71,7 @@ class Philox4x32(CounterBased):
     ``counter`` is the number before the first one that is used, as in numpy.
     """
 
+    is_repeated = True
     key_words = 2
     counter_words = 4
     words_per_counter = 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import vkamp as amp
+from vkamp.rng._rounds import philox4x32
 from vkamp.rng._words import component
 from vkamp.rng.distributions import normal_pair, unit_float32
-from vkamp.rng.philox import philox4x32
 
 
 @amp.struct

@@ -115,6 +115,7 @@ class Threefry4x32(CounterBased):
     ``seed``, ``key`` and ``counter`` are those of Philox4x32.
     """
 
+    is_repeated = True
     key_words = 4
     counter_words = 4
     words_per_counter = 4
