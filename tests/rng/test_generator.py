@@ -332,6 +332,20 @@ def test_repeated_draws(accelerator_view, name, kind, monkeypatch):
     assert len(runs) > 10 or is_reference or has_many_words
 
 
+def test_draws_of_whole_groups(accelerator_view):
+    """Draws that begin with a group need fewer instructions, unless the counter's lowest word overflows within them."""
+    for counter in (0, (1 << 32) - 82):
+        whole = rng.Generator(rng.Philox4x32(3, counter=counter), accelerator_view)
+        whole.random()
+        parts = rng.Generator(rng.Philox4x32(3, counter=counter), accelerator_view)
+        expected = np.append(parts.random(), np.asarray(whole.random(3 * 160 + 3)))
+        found = [parts.random(3)] + [np.asarray(parts.random(160)) for _ in range(3)]
+        np.testing.assert_array_equal(np.concatenate(found), expected[1:])
+    bits = rng.Philox4x32(3)
+    kinds = [type(bits.words(160, position)).__name__ for position in (4, 5, (1 << 34) - 160, (1 << 34) - 40, 1 << 34)]
+    assert kinds == ["_NearPhiloxWords", "_PhiloxWords", "_NearPhiloxWords", "_PhiloxWords", "_NearPhiloxWords"]
+
+
 def test_capture(accelerator_view):
     """A graph draws the numbers of its capture each time."""
     g = generator(accelerator_view)

@@ -72,6 +72,12 @@ class Moving:
     origin: Any
 
 
+class Same(tuple[Hashable, ...]):
+    """An argument that is the same for two calls if it is equal; what it says of numbers does not mix their types."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class _CallCopy:
     """The launches of a call with memory of their own.
@@ -240,6 +246,9 @@ class _Key:
             return not value.is_auto_selection
         if kind is extent:
             self.parts += (kind, tuple(value))
+            return True
+        if kind is Same:
+            self.parts.append(value)
             return True
         if kind is Moving:
             self.parts.append(value.names)

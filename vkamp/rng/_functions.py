@@ -10,38 +10,45 @@ from typing import Any
 
 import vkamp as amp
 
-#: Of -log(1 + f) / f for f from 2^-0.5 - 1 to 2^0.5 - 1: error 3e-8. The last one is exactly -1.
-_LOG = (
-    -8.734844915e-2, 1.430752697e-1, -1.491797525e-1, 1.657050761e-1, -1.996207194e-1, 2.500175527e-1,
-    -3.333395023e-1, 4.999999161e-1, -1.0,
-)  # fmt: skip
-#: The bits of the square root of 1/2, and with an exponent that is greater by 32.
-_ROOT, _ROOT_OF_WORD = 0x3F3504F3, 0x4F3504F3
-#: The logarithm of 2, divided by the unit of an exponent in the bits of a float.
-_LOG_2 = 0.6931471805599453 * 2.0**-23
-#: An estimate of the inverse root, whose error after a step is 7.4e-4, and the constants of the two steps.
-_ESTIMATE, _STEP, _CUBIC, _QUINTIC = 0x5F2FE040, 2.7958850860595703, 10.776796340942383, 52.26270294189453
-#: What the steps lack for the root of 2x: a factor of the polynomials below.
-_FACTOR = 0.028217526152729988
-#: Of the cosine and of the sine divided by x, for x up to pi / 4, in x^2, times the factor: errors 4e-8 and 4e-9.
-_COSINE = (-3.835284769e-5, 1.175422996e-3, -1.410873078e-2, _FACTOR)
-_SINE = (-5.506730089e-6, 2.351129678e-4, -4.702917698e-3, _FACTOR)
+#: Of -log(1 + f) / f for f from 2^-0.5 - 1 to 2^0.5 - 1, in units of the logarithm: error 3e-8.
+_LOG = (-1057108.625, 1731526.0, -1805403.625, 2005396.5, -2415850.5, 3025763.25, -4034142.5, 6051100.5, -12102203.0)
+#: The bits of the square root of 1/2 with an exponent that is greater by 32, and this difference.
+_ROOT_OF_WORD, _EXPONENT = 0x4F3504F3, 32 << 23
+#: The unit of logarithms: an exponent in the bits of a float is 2^23 of them.
+_UNIT = 0.6931471805599453 * 2.0**-23
+#: An estimate of the inverse root, whose error after a step is 7e-4, and the constants of the two steps.
+_ESTIMATE, _STEP, _CUBIC, _QUINTIC = 0x5EDC2B28, 1.1472769975662231, 0.7447496056556702, 0.24959327280521393
+#: An eighth of a turn, divided by 2^31, times a factor with which the polynomials below begin with -1.
+_ANGLE = 5.25236001e-11
+#: Of the cosine and of the sine divided by x, in x^2, after the first coefficient: errors 4e-8 and 4e-9.  Both have the
+#: factor that the root of twice a logarithm in units lacks after the steps.
+_COSINE = (0.632657707, -0.156626508, 0.00646078866)
+_SINE = (0.881177366, -0.363538563, 0.0449874215)
+
+
+@amp.func
+def units_of_log(word: Any) -> Any:
+    """The natural logarithm of ``(word | 1) * 2**-32``, negated, divided by ``_UNIT``: 0 or more, with an error of at
+    most 2 ulp.
+    """
+    bits = amp.asuint(amp.float32(word | amp.uint32(1)))
+    exponent = (bits - amp.uint32(_ROOT_OF_WORD)) & amp.uint32(0xFF800000)
+    f = amp.asfloat(bits - exponent - amp.uint32(_EXPONENT)) - amp.float32(1.0)
+    y = amp.float32(_LOG[0])
+    for k in amp.static_range(1, len(_LOG)):
+        y = y * f + amp.float32(_LOG[k])
+    return y * f - amp.float32(amp.asint(exponent))
 
 
 @amp.func
 def minus_log(word: Any) -> Any:
-    """The natural logarithm of ``(word | 1) * 2**-32``, negated: 0 or more, with an error of at most 2 ulp."""
-    bits = amp.asuint(amp.float32(word | amp.uint32(1))) - amp.uint32(_ROOT_OF_WORD)
-    f = amp.asfloat((bits & amp.uint32(0x7FFFFF)) + amp.uint32(_ROOT)) - amp.float32(1.0)
-    y = amp.float32(_LOG[0])
-    for k in amp.static_range(1, len(_LOG)):
-        y = y * f + amp.float32(_LOG[k])
-    return y * f - amp.float32(amp.asint(bits & amp.uint32(0xFF800000))) * amp.float32(_LOG_2)
+    """The natural logarithm of ``(word | 1) * 2**-32``, negated: 0 or more, with an error of at most 3 ulp."""
+    return units_of_log(word) * amp.float32(_UNIT)
 
 
 @amp.func
 def scaled_root(x: Any) -> Any:
-    """The square root of ``2 * x``, divided by a factor that :func:`scaled_turn` has; ``x`` is normal or a zero.
+    """The square root of ``2 * _UNIT * x``, divided by a factor that :func:`scaled_turn` has; ``x`` is 0 or normal.
 
     The first step is Newton's with another factor, so that its errors have both signs; the second has order three.
     """
@@ -59,10 +66,10 @@ def scaled_turn(word: Any) -> Any:
     The lower 30 bits of the word are an angle between -1/8 and 1/8 of a turn; the others tell whether its sine and its
     cosine change places, and the sign of the cosine.
     """
-    x = amp.float32(amp.asint(word << amp.uint32(2))) * amp.float32(3.14159265358979 * 2.0**-33)
+    x = amp.float32(amp.asint(word << amp.uint32(2))) * amp.float32(_ANGLE)
     z = x * x
-    cosine, sine = amp.float32(_COSINE[0]), amp.float32(_SINE[0])
-    for k in amp.static_range(1, 4):
+    cosine, sine = amp.float32(_COSINE[0]) - z, amp.float32(_SINE[0]) - z
+    for k in amp.static_range(1, 3):
         cosine = cosine * z + amp.float32(_COSINE[k])
         sine = sine * z + amp.float32(_SINE[k])
     cosine = amp.asfloat(amp.asuint(cosine) ^ (word & amp.uint32(0x80000000)))

@@ -15,9 +15,9 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.algorithms._outputs import Output, output_of
-from vkamp.dispatch.call_cache import Moving, repeats
+from vkamp.dispatch.call_cache import Moving, Same, repeats
 from vkamp.rng._sources import SOURCES, take
-from vkamp.rng._words import MOVING, numbers_at
+from vkamp.rng._words import MOVING, are_near, numbers_at
 
 #: The groups of four elements of a thread on GPUs, and the threads of a tile.
 _GROUPS, _THREADS = 4, 256
@@ -112,28 +112,36 @@ def stored(
         raise TypeError(f"out has {out.dtype} elements, but the numbers are {dtype}")
     view = place(accelerator_view, out)
     start = take(bits, name, n, each)
-    moving = Moving(MOVING, numbers_at(start), start)
-    draw = _repeated if bits.is_repeated else _drawn
-    result = draw(bits, name, each, parameters, shape, dtype, moving, out, accelerator_view=view)
+    if bits.is_repeated:
+        # Parameters as text, which distinguishes 0.0 from -0.0.
+        same = Same((type(bits), bits.key, name, each, repr(parameters), dtype, shape, are_near(n * each, start)))
+        moving = Moving(MOVING, numbers_at(start), (bits, parameters, start))
+        result = _repeated(same, moving, out, accelerator_view=view)
+    else:
+        result = _drawn(bits, name, each, parameters, start, dtype, shape, out, view)
     return np.asarray(result)[0] if size is None and out is None else result
 
 
 def _drawn(
-    bits: Any, name: str, each: int, parameters: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any],
-    start: Moving, out: Any, *, accelerator_view: amp.accelerator_view,
+    bits: Any, name: str, each: int, parameters: tuple[Any, ...], start: int, dtype: np.dtype[Any],
+    shape: tuple[int, ...], out: Any, view: amp.accelerator_view,
 ) -> Any:  # fmt: skip
     """Computes the numbers of a draw."""
-    result = output(out, shape, dtype, accelerator_view)
+    result = output(out, shape, dtype, view)
     n = math.prod(shape)
-    source = SOURCES[name](bits, n, start.origin, each, *parameters)
-    with in_a_row(result, accelerator_view) as row:
+    source = SOURCES[name](bits, n, start, each, *parameters)
+    with in_a_row(result, view) as row:
         target = row if dtype.itemsize < 8 or source_is_whole(source) else row.reinterpret_as(amp.uint2)
-        _store(accelerator_view, source, output_of(target), n)
+        _store(view, source, output_of(target), n)
     return result
 
 
-#: The same, but a repeated draw only launches again, with other words.
-_repeated = repeats(_choose.forced_form)(_drawn)
+@repeats(_choose.forced_form)
+def _repeated(same: Same, moving: Moving, out: Any, *, accelerator_view: amp.accelerator_view) -> Any:
+    """Computes the numbers of a draw; if it is repeated, only launches again, with other words."""
+    bits, parameters, start = moving.origin
+    _, _, name, each, _, dtype, shape, _ = same
+    return _drawn(bits, name, each, parameters, start, dtype, shape, out, accelerator_view)
 
 
 def source_is_whole(source: lazy.Lazy) -> bool:

@@ -72,6 +72,33 @@ class Words(lazy.Lazy):
         return v.x, v.y, v.z, v.w
 
 
+def are_near(n: int, position: int) -> bool:
+    """Whether ``n`` words begin with a group, and all numbers of their groups have the same upper word."""
+    return position & 3 == 0 and (position >> 2 & 0xFFFFFFFF) + (n >> 2) < 0xFFFFFFF0
+
+
+class NearWords(Words):
+    """Words for which :func:`are_near` holds: a thread computes fewer instructions."""
+
+    __slots__ = ()
+
+    @amp.func
+    def _at(self, k: Any) -> Any:
+        """Group ``k``, counted from the first one."""
+        return self.group(amp.uint2(self.first.x + k, self.first.y))
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Word ``i``."""
+        return component(self._at(amp.uint32(i) >> 2), amp.uint32(i) & 3)
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The words ``4 * k`` to ``4 * k + 3``."""
+        v = self._at(amp.uint32(k))
+        return v.x, v.y, v.z, v.w
+
+
 class Pairs(lazy.Lazy):
     """Two consecutive words for each element, as a uint2, low word first."""
 

@@ -31,8 +31,6 @@ class BitGenerator(ABC):
     key_words: int
     #: Whether the members ``MOVING`` of its words are all that depends on a position, so that draws are repeated.
     is_repeated = False
-    #: What determines the words, beside the class and the position.
-    _vkamp_members = ("key",)
     #: The type of :meth:`random_raw`.
     word: np.dtype[Any] = np.dtype(np.uint32)
 

@@ -13,7 +13,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.rng import _wide
-from vkamp.rng._functions import minus_log, scaled_root, scaled_turn
+from vkamp.rng._functions import minus_log, scaled_root, scaled_turn, units_of_log
 from vkamp.rng._rounds import philox4x32
 from vkamp.rng._words import Pairs, Words
 
@@ -79,7 +79,7 @@ def normal_pair(first: Any, second: Any) -> Any:
 
     G. E. P. Box, M. E. Muller, *A Note on the Generation of Random Normal Deviates*, 1958.
     """
-    radius = scaled_root(minus_log(first))
+    radius = scaled_root(units_of_log(first))
     cosine, sine = scaled_turn(second)
     return radius * cosine, radius * sine
 

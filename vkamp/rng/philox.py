@@ -15,7 +15,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.rng import _wide
 from vkamp.rng._rounds import ROUNDS, STEPS, philox_round
-from vkamp.rng._words import Words
+from vkamp.rng._words import NearWords, Words, are_near
 from vkamp.rng.bit_generator import CounterBased
 
 
@@ -63,6 +63,10 @@ class _PhiloxWords(Words):
         return c
 
 
+class _NearPhiloxWords(NearWords, _PhiloxWords):
+    __slots__ = ()
+
+
 class Philox4x32(CounterBased):
     """Philox with 32-bit words and ten rounds: a counter of 128 bits and a key of 64.
 
@@ -77,7 +81,8 @@ class Philox4x32(CounterBased):
     words_per_counter = 4
 
     def words(self, n: int, position: int) -> Words:
-        return _PhiloxWords(n, position, self.key)
+        kind = _NearPhiloxWords if are_near(n, position) else _PhiloxWords
+        return kind(n, position, self.key)
 
 
 class _Words4x64(Words):
