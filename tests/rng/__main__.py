@@ -1,7 +1,8 @@
 """Statistical tests of all streams and distributions: ``python -m tests.rng NAME...``, on the accelerators named.
 
 ``--words``: of each stream, in millions; ``--gib`` counts gibibytes of each stream on the device, by the tests of
-:mod:`tests.rng.counting`, and leaves the distributions out; ``--only WORD`` keeps what has the word in its name.
+:mod:`tests.rng.counting`, and leaves the distributions out; ``--numbers``: of each distribution; ``--only WORD`` keeps
+what has the word in its name.
 Prints what has a p-value below 1e-4, and the smallest of each stream and distribution.  Returns 1 if one is below
 1e-8, which a good stream does not reach.  ``--raw NAME`` writes the words of a stream to stdout instead, for other
 batteries:
@@ -206,6 +207,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.rng", description=__doc__)
     parser.add_argument("accelerators", nargs="*", default=["llvmpipe@vulkan"])
     parser.add_argument("--words", type=int, default=64, help="millions of words of each stream (default: %(default)s)")
+    parser.add_argument(
+        "--numbers", type=int, default=_PIECE, help="of each distribution, few on the reference accelerator"
+    )
     parser.add_argument("--only", default="")
     parser.add_argument("--gib", type=float, help="of each stream, counted on the device instead")
     parser.add_argument("--raw", choices=STREAMS)
@@ -231,7 +235,7 @@ def main() -> int:
             continue
         started, by_name = time.perf_counter(), {}
         if options.only in "distributions":
-            for name, test, p in distributions(view, _PIECE):
+            for name, test, p in distributions(view, options.numbers):
                 by_name[f"{name}, {test}"] = p
             least = min(least, _report(where, "distributions", by_name, started))
     return 1 if least < _LEAST else 0

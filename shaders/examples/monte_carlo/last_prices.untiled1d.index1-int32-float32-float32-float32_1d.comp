@@ -89,10 +89,10 @@ uvec4 philox4x32(uvec4 counter, uvec2 key) {
     uvec4 c = counter;
     // k = amp.uint2(key)
     uvec2 k = key;
-    // for _ in amp.static_range(_ROUNDS):
+    // for _ in amp.static_range(ROUNDS):
     [[unroll]] for (int _ = 0; _ < 10; ++_) {
         c = philox_round(c, k);
-        // k = amp.uint2(k.x + amp.uint32(_STEPS[0]), k.y + amp.uint32(_STEPS[1]))
+        // k = amp.uint2(k.x + amp.uint32(STEPS[0]), k.y + amp.uint32(STEPS[1]))
         k = uvec2(k.x + 2654435769u, k.y + 3144134277u);
     }
     return c;
@@ -133,59 +133,57 @@ void next_uint(philox_stream self, out uint result_0, out philox_stream result_1
     result_1 = self;
 }
 
-float minus_log(uint word) {
-    // bits = amp.asuint(amp.float32(word | amp.uint32(1))) - amp.uint32(_ROOT_OF_WORD)
-    uint bits = floatBitsToUint(float(word | 1u)) - 1328874739u;
-    // f = amp.asfloat((bits & amp.uint32(0x7FFFFF)) + amp.uint32(_ROOT)) - amp.float32(1.0)
-    float f = uintBitsToFloat((bits & 8388607u) + 1060439283u) - 1.0;
+float units_of_log(uint word) {
+    // bits = amp.asuint(amp.float32(word | amp.uint32(1)))
+    uint bits = floatBitsToUint(float(word | 1u));
+    // exponent = (bits - amp.uint32(_ROOT_OF_WORD)) & amp.uint32(0xFF800000)
+    uint exponent = (bits - 1328874739u) & 4286578688u;
+    // f = amp.asfloat(bits - exponent - amp.uint32(_EXPONENT)) - amp.float32(1.0)
+    float f = uintBitsToFloat(bits - exponent - 268435456u) - 1.0;
     // y = amp.float32(_LOG[0])
-    float y = -0.087348446;
+    float y = -1057108.6;
     // y = y * f + amp.float32(_LOG[k])
-    y = y * f + 0.14307527;
-    y = y * f - 0.14917976;
-    y = y * f + 0.16570507;
-    y = y * f - 0.19962072;
-    y = y * f + 0.25001755;
-    y = y * f - 0.3333395;
-    y = y * f + 0.4999999;
-    y = y * f - 1.0;
-    // return y * f - amp.float32(amp.asint(bits & amp.uint32(0xFF800000))) * amp.float32(_LOG_2)
-    return y * f - float(int(bits & 4286578688u)) * 8.262958e-8;
+    y = y * f + 1731526.0;
+    y = y * f - 1805403.6;
+    y = y * f + 2005396.5;
+    y = y * f - 2415850.5;
+    y = y * f + 3025763.2;
+    y = y * f - 4034142.5;
+    y = y * f + 6051100.5;
+    y = y * f - 12102203.0;
+    // return y * f - amp.float32(amp.asint(exponent))
+    return y * f - float(int(exponent));
 }
 
 float scaled_root(float x) {
     // inverse = amp.asfloat(amp.uint32(_ESTIMATE) - (amp.asuint(x) >> amp.uint32(1)))
-    float inverse_ = uintBitsToFloat(1596973120u - (floatBitsToUint(x) >> 1u));
+    float inverse_ = uintBitsToFloat(1591487272u - (floatBitsToUint(x) >> 1u));
     // inverse = inverse * (amp.float32(_STEP) - x * inverse * inverse)
-    inverse_ = inverse_ * (2.795885 - x * inverse_ * inverse_);
+    inverse_ = inverse_ * (1.147277 - x * inverse_ * inverse_);
     // root = x * inverse
     float root = x * inverse_;
     // square = root * inverse
     float square = root * inverse_;
     // return root * (amp.float32(_QUINTIC) - (amp.float32(_CUBIC) - square) * square)
-    return root * (52.262703 - (10.776796 - square) * square);
+    return root * (0.24959327 - (0.7447496 - square) * square);
 }
 
 void scaled_turn(uint word, out float result_0, out float result_1) {
-    // x = amp.float32(amp.asint(word << amp.uint32(2))) * amp.float32(3.14159265358979 * 2.0**-33)
-    float x = float(int(word << 2u)) * 3.6572953e-10;
+    // x = amp.float32(amp.asint(word << amp.uint32(2))) * amp.float32(_ANGLE)
+    float x = float(int(word << 2u)) * 5.25236e-11;
     // z = x * x
     float z = x * x;
-    // cosine, sine = amp.float32(_COSINE[0]), amp.float32(_SINE[0])
-    float cosine = -3.8352846e-5;
-    float sine = -5.5067303e-6;
+    // cosine, sine = amp.float32(_COSINE[0]) - z, amp.float32(_SINE[0]) - z
+    float cosine = 0.6326577 - z;
+    float sine = 0.88117737 - z;
     // cosine = cosine * z + amp.float32(_COSINE[k])
-    cosine = cosine * z + 0.001175423;
+    cosine = cosine * z - 0.15662651;
     // sine = sine * z + amp.float32(_SINE[k])
-    sine = sine * z + 0.00023511297;
+    sine = sine * z - 0.36353856;
     // cosine = cosine * z + amp.float32(_COSINE[k])
-    cosine = cosine * z - 0.0141087305;
+    cosine = cosine * z + 0.0064607887;
     // sine = sine * z + amp.float32(_SINE[k])
-    sine = sine * z - 0.0047029178;
-    // cosine = cosine * z + amp.float32(_COSINE[k])
-    cosine = cosine * z + 0.028217526;
-    // sine = sine * z + amp.float32(_SINE[k])
-    sine = sine * z + 0.028217526;
+    sine = sine * z + 0.04498742;
     // cosine = amp.asfloat(amp.asuint(cosine) ^ (word & amp.uint32(0x80000000)))
     cosine = uintBitsToFloat(floatBitsToUint(cosine) ^ (word & 2147483648u));
     sine = sine * x;
@@ -197,8 +195,8 @@ void scaled_turn(uint word, out float result_0, out float result_1) {
 }
 
 void normal_pair(uint first, uint second, out float result_0, out float result_1) {
-    // radius = scaled_root(minus_log(first))
-    float radius = scaled_root(minus_log(first));
+    // radius = scaled_root(units_of_log(first))
+    float radius = scaled_root(units_of_log(first));
     float cosine;
     float sine;
     // cosine, sine = scaled_turn(second)
