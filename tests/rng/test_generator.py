@@ -342,7 +342,7 @@ def test_draws_of_whole_groups(accelerator_view):
         found = [parts.random(3)] + [np.asarray(parts.random(160)) for _ in range(3)]
         np.testing.assert_array_equal(np.concatenate(found), expected[1:])
     bits = rng.Philox4x32(3)
-    kinds = [type(bits.words(160, position)).__name__ for position in (4, 5, (1 << 34) - 160, (1 << 34) - 40, 1 << 34)]
+    kinds = [type(bits.words(160, position)).__name__ for position in (4, 5, (1 << 34) - 320, (1 << 34) - 40, 1 << 34)]
     assert kinds == ["_NearPhiloxWords", "_PhiloxWords", "_NearPhiloxWords", "_PhiloxWords", "_NearPhiloxWords"]
 
 
