@@ -115,7 +115,7 @@ def stored(
     if bits.is_repeated:
         # Parameters as text, which distinguishes 0.0 from -0.0.
         same = Same((type(bits), bits.key, name, each, repr(parameters), dtype, shape, are_near(n * each, start)))
-        moving = Moving(MOVING, numbers_at(start), (bits, parameters, start))
+        moving = Moving(MOVING, numbers_at(start), (bits, name, each, parameters, start, dtype, shape))
         result = _repeated(same, moving, out, accelerator_view=view)
     else:
         result = _drawn(bits, name, each, parameters, start, dtype, shape, out, view)
@@ -139,9 +139,7 @@ def _drawn(
 @repeats(_choose.forced_form)
 def _repeated(same: Same, moving: Moving, out: Any, *, accelerator_view: amp.accelerator_view) -> Any:
     """Computes the numbers of a draw; if it is repeated, only launches again, with other words."""
-    bits, parameters, start = moving.origin
-    _, _, name, each, _, dtype, shape, _ = same
-    return _drawn(bits, name, each, parameters, start, dtype, shape, out, accelerator_view)
+    return _drawn(*moving.origin, out, accelerator_view)
 
 
 def source_is_whole(source: lazy.Lazy) -> bool:
