@@ -114,9 +114,18 @@ def stored(
     start = take(bits, name, n, each)
     if bits.is_repeated:
         # Parameters as text, which distinguishes 0.0 from -0.0.
-        same = Same((type(bits), bits.key, name, each, repr(parameters), dtype, shape, are_near(n * each, start)))
+        key: tuple[Any, ...] = (
+            type(bits),
+            bits.key,
+            name,
+            each,
+            repr(parameters),
+            dtype,
+            shape,
+            are_near(n * each, start),
+        )
         moving = Moving(MOVING, numbers_at(start), (bits, name, each, parameters, start, dtype, shape))
-        result = _repeated(same, moving, out, accelerator_view=view)
+        result = _repeated(Same(key), moving, out, accelerator_view=view)
     else:
         result = _drawn(bits, name, each, parameters, start, dtype, shape, out, view)
     return np.asarray(result)[0] if size is None and out is None else result
@@ -139,7 +148,8 @@ def _drawn(
 @repeats(_choose.forced_form)
 def _repeated(same: Same, moving: Moving, out: Any, *, accelerator_view: amp.accelerator_view) -> Any:
     """Computes the numbers of a draw; if it is repeated, only launches again, with other words."""
-    return _drawn(*moving.origin, out, accelerator_view)
+    found: Any = _drawn(*(*moving.origin, out, accelerator_view))
+    return found
 
 
 def source_is_whole(source: lazy.Lazy) -> bool:
