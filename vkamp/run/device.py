@@ -89,7 +89,7 @@ def check_program(info: DeviceInfo, executable: Executable) -> None:
         )
     if module.sets - {0} or any(b >= executable.buffers for b in module.bindings):
         raise AmpError(
-            f"the program has the bindings {sorted(module.bindings)} in the sets {sorted(module.sets)}, "
+            f"the program binds {sorted(module.bindings)} of sets {sorted(module.sets)}, "
             f"not 0 to {executable.buffers - 1} of set 0"
         )
 
