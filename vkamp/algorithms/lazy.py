@@ -282,17 +282,16 @@ class _Constant(Lazy):
 
 
 class _Take(Lazy):
-    __slots__ = ("at", "n", "values")
+    __slots__ = ("at", "values")
 
     def __init__(self, values: Lazy, at: Lazy) -> None:
         super().__init__(at.extent)
-        self.values, self.at, self.n = values, at, values.extent[0]
+        self.values, self.at = values, at
 
     @amp.func
     def value(self, i: Any) -> Any:
         """The element at the position that the input has here."""
-        at = self.at.value(i)
-        return self.values.value(at if at >= 0 else at + self.n)
+        return self.values.value(self.at.value(i))
 
     def flat(self) -> Lazy:
         return _Take(self.values, self.at.flat())
@@ -458,7 +457,25 @@ def take(values: Any, at: Any) -> Lazy:
     source = of(values)
     if source.extent.rank != 1:
         raise TypeError(f"take needs values of rank 1, not {source.extent!r}")
-    return _Take(source, of(at))
+    return _Take(source, from_start(of(at), source.extent[0]))
+
+
+class _FromStart:
+    """A position of ``n``; a negative one counts from the end."""
+
+    __slots__ = ("n",)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    @amp.func
+    def __call__(self, at: Any) -> Any:
+        return at if at >= 0 else at + self.n
+
+
+def from_start(at: Lazy, n: int) -> Lazy:
+    """Positions in a row of ``n`` elements, of which negative ones count from its end, counted from its start."""
+    return map(_FromStart(n), at)
 
 
 def flip(values: Any) -> Lazy:

@@ -58,19 +58,6 @@ _ATOMIC = {
 }  # fmt: skip
 
 
-class _FromEnd:
-    """Positions from the beginning, of which negative ones count from the end."""
-
-    __slots__ = ("n",)
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    @amp.func
-    def __call__(self, at: Any) -> Any:
-        return at if at >= 0 else at + self.n
-
-
 @amp.kernel
 def _combine_each(idx, source, at, out, combine):
     combine(out, at.value(idx[0]), source.value(idx[0]))
@@ -100,8 +87,7 @@ def scatter_reduce(
     values = target(out)
     if values.extent.rank != 1:
         raise TypeError(f"scatter_reduce needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
-    if computed_type(positions).kind == "i":
-        positions = lazy.map(_FromEnd(len(values)), positions)
+    positions = lazy.from_start(positions, len(values))
     dtype = element(computed_type(source))
     refuse_type(values, dtype)
     refuse_overlap(values, source, positions)

@@ -393,8 +393,7 @@ def take(values: Any, at: Any, *, out: Any = None, accelerator_view: amp.acceler
 
 @amp.kernel
 def _scatter(idx, source, at, out):
-    to = at.value(idx[0])
-    out[to if to >= 0 else to + len(out)] = source.value(idx[0])
+    out[at.value(idx[0])] = source.value(idx[0])
 
 
 def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
@@ -411,5 +410,5 @@ def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view
     refuse_type(values, element(computed_type(source)))
     refuse_overlap(values, source, positions)
     view = place(accelerator_view, values, source, positions)
-    amp.parallel_for_each(view, source.extent, _scatter, source, positions, values)
+    amp.parallel_for_each(view, source.extent, _scatter, source, lazy.from_start(positions, len(values)), values)
     return out
