@@ -1,6 +1,9 @@
-"""Kernels and helpers of the tests of captures."""
+"""Kernels and helpers of the tests of captures and of repeated launches."""
 
 from __future__ import annotations
+
+import contextlib
+import threading
 
 import numpy as np
 
@@ -40,3 +43,22 @@ def on(view, values):
 
 def listed(container):
     return np.asarray(container).tolist()
+
+
+@contextlib.contextmanager
+def reads_in_a_thread(view):
+    """What another thread reads through a view meanwhile."""
+    seen = []
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            seen.append(np.array(view).tolist())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        thread.join()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.kernel_language.captures import add, fill, listed, on, scale
+from tests.kernel_language.captures import add, fill, listed, on, reads_in_a_thread, scale
 
 
 @pytest.fixture(autouse=True)
@@ -208,19 +208,9 @@ def test_a_thread_that_looks_on(accelerator_view):
     view, one = amp.array_view(np.zeros(9, np.int32)), on(accelerator_view, [1] * 9)
     with amp.capture(accelerator_view) as graph:
         amp.parallel_for_each(view.extent, add, one, view)
-    seen: list[list[int]] = []
-    stop = threading.Event()
-
-    def look():
-        while not stop.is_set():
-            seen.append(np.array(view).tolist())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    for _ in range(60):
-        graph.replay()
-    stop.set()
-    thread.join()
+    with reads_in_a_thread(view) as seen:
+        for _ in range(60):
+            graph.replay()
     assert listed(view) == [60] * 9
     assert all(len(set(row)) == 1 for row in seen)
     assert [row[0] for row in seen] == sorted(row[0] for row in seen)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.kernel_language.captures import reads_in_a_thread
 from vkamp.dispatch import launch as launching
 from vkamp.lang.container import bindable
 from vkamp.lang.home import epoch
@@ -337,19 +338,9 @@ def test_the_memory_of_one_container_goes_with_it(accelerator_view):
 def test_a_thread_that_looks_on(accelerator_view, long_ways):
     """A read in between gives the result of some launch, and the last read gives that of the last launch."""
     view = amp.array_view(np.zeros(9, np.int32))
-    seen: list[list[int]] = []
-    stop = threading.Event()
-
-    def look():
-        while not stop.is_set():
-            seen.append(np.array(view).tolist())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    for _ in range(150):
-        amp.parallel_for_each(accelerator_view, view.extent, step, view)
-    stop.set()
-    thread.join()
+    with reads_in_a_thread(view) as seen:
+        for _ in range(150):
+            amp.parallel_for_each(accelerator_view, view.extent, step, view)
     assert np.asarray(view).tolist() == [450] * 9
     assert all(len(set(row)) == 1 for row in seen)
     assert [row[0] for row in seen] == sorted(row[0] for row in seen)

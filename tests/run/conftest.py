@@ -227,6 +227,15 @@ def runner(engine, info):
     queue.close()
 
 
+@pytest.fixture
+def staged(driver):
+    """A fresh queue whose memory the host does not see."""
+    engine = VulkanEngine(staged=True)
+    queue = engine.open(device(driver, engine))
+    yield Runner(queue)
+    queue.close()
+
+
 @pytest.fixture(params=[KomputeEngine, VulkanEngine])
 def card(request, driver):
     """A fresh queue on each device as if it were a graphics card, which can be lost."""

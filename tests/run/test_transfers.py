@@ -10,24 +10,14 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.run.conftest import Runner, bytes_of, device
+from tests.run.conftest import bytes_of
 from vkamp.errors import AmpError
 from vkamp.lang import copying
 from vkamp.lang.region import ByteSet
 from vkamp.run.vulkan import staging
-from vkamp.run.vulkan.engine import VulkanEngine
 from vkamp.run.vulkan.frames import Frames
 
 N = 5003
-
-
-@pytest.fixture
-def staged(driver):
-    """A fresh queue whose memory the host does not see."""
-    engine = VulkanEngine(staged=True)
-    queue = engine.open(device(driver, engine))
-    yield Runner(queue)
-    queue.close()
 
 
 @pytest.fixture(params=[1, 3])

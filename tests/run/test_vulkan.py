@@ -25,15 +25,6 @@ def expression(request):
     return request.param
 
 
-@pytest.fixture
-def staged(driver):
-    """A fresh queue whose memory the host does not see."""
-    engine = VulkanEngine(staged=True)
-    queue = engine.open(device(driver, engine))
-    yield Runner(queue)
-    queue.close()
-
-
 # -- barriers -----------------------------------------------------------------------------------
 
 
