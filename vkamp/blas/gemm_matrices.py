@@ -2,9 +2,9 @@
 
 A tile of four subgroups computes 128 x 128 elements, each subgroup 4 x 4 matrices. Blocks of the operands are copied to
 ``tile_static`` memory in words of 16 bytes; the next blocks are loaded before the current ones are multiplied. Rows
-there are one word longer than the block, so that lanes read different banks. No loop has a branch, and the places of
-a thread's words differ by multiples of a row, which drivers do not derive from ``(t + 128 * q) // width``: both cost
-15 %. docs/matrices.md lists the variants that were tried.
+there are one word longer than the block, so that lanes read different banks. The loop has no branch, and a thread's
+words are multiples of a row apart. The driver does not derive this from ``(t + 128 * q) // width``: either costs more
+than 10 % on an H200. docs/matrices.md lists the variants that were tried.
 """
 
 # Kernels have untyped parameters.
@@ -80,9 +80,7 @@ def products(t_idx, a, b, c, a_length, b_length, steps, *, kind: amp.constant, a
     b_block = amp.tile_static((128 if turned else depth, b_width + 1), amp.uint4)
     a_words = amp.private(wide, amp.uint4)
     b_words = amp.private(wide, amp.uint4)
-    # The thread's number gives that of the subgroup: amp.subgroup.id() costs the H200 2 % here.
-    subgroup = t_idx.local[1] // 32
-    row, column = subgroup // 2 * 64, subgroup % 2 * 64
+    row, column = amp.subgroup.id() // 2 * 64, amp.subgroup.id() % 2 * 64
     first_row, first_column = t_idx.tile[0] * 128, t_idx.tile[1] * 128
     sums = amp.matrix((16, 16), accumulator, count=(4, 4))
     xs = amp.matrix((16, inner), kind, "a", fill=None, count=(4,))
