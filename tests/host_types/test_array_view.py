@@ -527,7 +527,7 @@ class TestWholeValues:
 
 
 def test_copies_by_the_module_copy():
-    """A shallow copy of a view refers to the same elements, a deep one to elements of its own."""
+    """A shallow copy of a view shares its elements; a deep copy has copies of them."""
     views = (
         array_view(np.arange(12, dtype=np.int16).reshape(3, 4)),
         array_view(np.zeros((3, 2), np.float32), dtype=float2),

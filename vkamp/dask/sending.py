@@ -1,4 +1,4 @@
-"""Results that other workers ask for: threads copy them from the device while the worker's event loop goes on.
+"""Results that other workers request: threads copy them from the device while the worker's event loop runs.
 
 Dask serializes results of up to 10 MiB in the event loop. A result on the device that is not complete yet would keep
 the loop waiting, and with it the tasks that the scheduler sends meanwhile: the device would run out of work.
@@ -16,12 +16,12 @@ import vkamp as amp
 from vkamp.dask import containers
 from vkamp.dask.spilling import DeviceResults
 
-#: The copies at a time of a worker.
+#: How many copies a worker makes at a time.
 _THREADS = 4
 
 
 def attach(worker: Any, results: DeviceResults) -> None:
-    """Makes a worker that has not started yet copy what others ask for in threads."""
+    """Replaces the handler of requests for results by one that copies in threads, before the worker starts."""
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="vkamp-send")
     plain = worker.handlers["get_data"]
 

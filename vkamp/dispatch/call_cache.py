@@ -73,7 +73,7 @@ class Moving:
 
 
 class Same(tuple[Hashable, ...]):
-    """An argument that is the same for two calls if it is equal; what it says of numbers does not mix their types."""
+    """An argument that is compared as a whole. It must not depend on the types of its numbers: 1 == 1.0 == True."""
 
     __slots__ = ()
 
@@ -128,7 +128,7 @@ class _CallCopy:
         return True
 
     def _run_with(self, numbers: tuple[int, ...]) -> bool:
-        """Enqueues the only launch with other numbers; the first time, it has those of its own call."""
+        """Enqueues the only launch with other numbers. The first time it runs with those of the call that made it."""
         (launch,) = self.launches
         if launch.epoch != epoch.now and not launch.acquire():
             return False

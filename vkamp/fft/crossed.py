@@ -1,8 +1,9 @@
 """Transforms along two adjacent axes in two launches, for GPUs.
 
-A tile that transforms whole columns whose numbers are megabytes apart waits for addresses, and two launches for each
-axis load and store everything twice. So both launches transform along both axes: the first one parts of the lines of
-both, the second one the rest. Each is a pass of a Stockham transform along each of the axes, by one stage of a tile.
+The numbers of a column of a large array are megabytes apart, so a tile that transforms whole columns waits for the
+translation of addresses. Two launches for each axis would load and store everything four times. Instead, two launches
+transform both axes: the first does one pass of a Stockham transform along each axis, the second does the other pass.
+A tile has one stage for each axis.
 """
 
 # Device functions have untyped parameters.

@@ -1,4 +1,4 @@
-"""What the verifier need not check again behind a pass: most passes leave most functions of a kernel as they were."""
+"""Verification after a pass: most passes change few functions of a kernel, and the others need no second check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vkamp.ir.verify import verify
 
 
 def verify_changes(kernel: ir.Kernel, before: ir.Kernel | None, level: str) -> None:
-    """Verifies a kernel; functions that ``before`` has, too, only if ``before`` has not been verified."""
+    """Verifies a kernel, except for functions that are unchanged since ``before`` was verified."""
     if kernel.facts.get(verify) not in ("source", level):
         verify(kernel, level, unchanged(kernel, before, level))
         kernel.facts[verify] = level

@@ -1,7 +1,7 @@
-"""Panels of a matrix with their columns in a row: copies from and to the matrix.
+"""Column-major copies of panels of a matrix: copies from and to the matrix.
 
-Threads that factor a panel own whole rows of it, and adjacent rows are far apart in the matrix. In a copy of the panel
-by columns, adjacent threads load adjacent elements.
+Each thread that factors a panel holds whole rows, and adjacent rows are far apart in the matrix. In a column-major copy
+of the panel, adjacent threads load adjacent elements.
 """
 
 # Kernels have untyped parameters.

@@ -18,7 +18,7 @@ _ROOT_OF_WORD, _EXPONENT = 0x4F3504F3, 32 << 23
 _UNIT = 0.6931471805599453 * 2.0**-23
 #: An estimate of the inverse root, whose error after a step is 7e-4, and the constants of the two steps.
 _ESTIMATE, _STEP, _CUBIC, _QUINTIC = 0x5EDC2B28, 1.1472769975662231, 0.7447496056556702, 0.24959327280521393
-#: An eighth of a turn, divided by 2^31, times a factor with which the polynomials below begin with -1.
+#: ``pi / 4 * 2**-31``, scaled so that the polynomials below begin with -1.
 _ANGLE = 5.25236001e-11
 #: Of the cosine and of the sine divided by x, in x^2, after the first coefficient: errors 4e-8 and 4e-9.  Both have the
 #: factor that the root of twice a logarithm in units lacks after the steps.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 #: The bytes of a lane, and the least that a copy of the device moves unless the transfer ends. Starting a copy takes
-#: several calls of the driver, between which the threads take turns in Python: with copies of 2 MiB, the threads of a
-#: GPU's host wait for each other most of the time.
+#: several calls of the driver, and Python's lock lets one thread at a time make them: with copies of 2 MiB, the threads
+#: wait for each other most of the time.
 _PIECE, _SMALLEST = 16 << 20, 4 << 20
 #: The least pieces of each thread, if they can be smaller than a lane.
 _EACH = 2
@@ -130,7 +130,7 @@ class Lanes:
         return self._run(_Pieces(out.size), lambda pieces, pair: _fetch(pieces, pair, copy, begin))
 
     def _run(self, pieces: _Pieces, transfer: Callable[[_Pieces, _Pair], None]) -> bool:
-        """Transfers the pieces in several threads, each with lanes of its own as far as there is memory for them."""
+        """Transfers the pieces in several threads. A thread for whose lanes there is no memory does nothing."""
         first = self._take()
         if first is None:
             return False
