@@ -33,6 +33,7 @@ PLACES = {
     "loops": "vkamp.lower.loops",
     "places": "vkamp.pipeline.passes.lower_places",
     "results": "vkamp.pipeline.passes.direct_results",
+    "quotients": "vkamp.pipeline.passes.split_quotients",
     "unroller": "vkamp.pipeline.compiler.unrolled",
     "pieces": "vkamp.pipeline.passes.in_pieces",
     "printer": "vkamp.emit.shader.function_lines",
@@ -156,7 +157,8 @@ def test_passes_can_be_left_out(accelerator_view, off, monkeypatch):
 
 def test_a_pass_to_leave_out_has_a_name(monkeypatch):
     monkeypatch.setenv("VKAMP_PASSES_OFF", "loops,rerolling")
-    with pytest.raises(amp.AmpError, match="names 'rerolling'; it can name races, loops, results, pieces, or all"):
+    names = "races, loops, results, quotients, pieces, or all"
+    with pytest.raises(amp.AmpError, match=f"names 'rerolling'; it can name {names}"):
         run(view_of("swiftshader"))
 
 

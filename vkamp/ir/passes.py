@@ -27,6 +27,7 @@ OPTIONAL = {
     "races": "proofs that a kernel has no races, for check mode and for warnings",
     "loops": "the threads of a tile as loops, for CPU devices",
     "results": "results of calls in expressions, without temporaries",
+    "quotients": "quotients and remainders of sums, without multiples of the divisor",
     "pieces": "neighbouring elements of plain kernels in one access",
 }
 #: All passes, and what helps where one fails.

@@ -26,6 +26,7 @@ from vkamp.legalize.lower_addresses import lower_places, memory_elements
 from vkamp.legalize.narrow_floats import widened
 from vkamp.legalize.pieces import in_pieces
 from vkamp.legalize.quick_loops import quick_loops
+from vkamp.legalize.quotients import split_quotients
 from vkamp.legalize.shared_memory import with_shared_memory
 from vkamp.legalize.structs import split_structs
 
@@ -68,6 +69,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     verify_if_asked(kernel, "lowered", single)
     if target.private_bytes is not None:
         _check_private(kernel, types, target.private_bytes)
+    # A driver does not know which sums cannot wrap.
+    kernel = _may("quotients", kernel, split_quotients, lambda k: k)
     # Temporaries of the front end hide what a person would write; devices have no assertions of uniformity.
     kernel = _may("results", kernel, direct_results, without_uniform_asserts)
     # Some drivers unroll slowly, and no loops around others.
