@@ -236,3 +236,19 @@ def test_keyword_parameters_of_nested_functions_have_defaults(accelerator_view):
     amp.parallel_for_each(accelerator_view, values.extent, keyword_defaults, values)
     k = np.arange(5)
     assert np.asarray(values).tolist() == ((k + 10) * 3 + 4 + 5 + 2 + 5).tolist()
+
+
+@amp.kernel
+def keywords_after_any_arguments(i, values):
+    def folded(*items, by=2, plus=0):
+        return sum(items) * by + plus
+
+    longest = lambda first, *rest, factor: first + len(rest) * factor  # noqa: E731
+    values[i] = folded(values[i], 1, by=3) + folded(plus=7) + longest(5, 6, 7, factor=values[i])
+
+
+def test_nested_functions_take_keywords_after_any_arguments(accelerator_view):
+    values = amp.array_view(np.arange(10, 15, dtype=I32))
+    amp.parallel_for_each(accelerator_view, values.extent, keywords_after_any_arguments, values)
+    k = np.arange(10, 15)
+    assert np.asarray(values).tolist() == ((k + 1) * 3 + 7 + 5 + 2 * k).tolist()

@@ -354,3 +354,23 @@ def test_an_int64_that_fits_is_passed_as_an_int32(accelerator_view):
         amp.parallel_for_each(accelerator_view, a.extent, of_integers, a, n, x.argmax())
         with np.errstate(over="ignore"):
             same(np.asarray(a), x * I32(n) + I32(9))
+
+
+@amp.kernel
+def polynomial(idx, data, out):
+    c = data[idx]
+    for _ in range(8):
+        c = (c >> 1) ^ (0xEDB88320 if c & 1 else 0)
+    out[0, idx[0]] = c
+    far = 0xFFFFFFFF if idx[0] > 2 else 0x80000000 if idx[0] else 7
+    out[1, idx[0]] = far // 2
+
+
+def test_a_choice_of_numbers_above_int32_is_a_uint32(accelerator_view):
+    data = np.arange(5, dtype=U32) * U32(0x01234567)
+    out = amp.array_view(np.zeros((2, 5), U32))
+    amp.parallel_for_each(accelerator_view, amp.extent(5), polynomial, amp.array_view(data), out)
+    remainder = [int(c) for c in data]
+    for _ in range(8):
+        remainder = [(c >> 1) ^ (0xEDB88320 if c & 1 else 0) for c in remainder]
+    assert np.asarray(out).tolist() == [remainder, [3, 0x40000000, 0x40000000, 0x7FFFFFFF, 0x7FFFFFFF]]

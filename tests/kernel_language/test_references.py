@@ -97,6 +97,10 @@ BINDINGS = {
     "objects in branches": "p = P(1.0, 2)\nif i > j:\n    p = P(3.0, 4)",
     "object bound again": "p = P(1.0, 2)\nq = p\np = P(3.0, 4)\nq.x += ps[i].x",
     "private element": "work = amp.private(2, P)\nwork[0] = ps[i]\nwork[1] = ps[j]\np = work[(i + 1) % 2]",
+    "best of a loop": (
+        "p = P(0.0, 0)\nfor m in range(4):\n    q = P(ps[m].x, ps[m].n + m)\n    if q.x > p.x:\n        p = q"
+    ),
+    "last of a loop": "p = P(1.0, 2)\nfor m in range(3):\n    q = P(ps[m].x + p.n, ps[m].n - p.n)\n    p = q",
     "closure": "q = ps[i]\ndef give():\n    return q\np = give()",
 }
 #: How the element changes, through the name and past it.
@@ -147,7 +151,7 @@ def value_of(p):
 REFUSED = {
     (binding, "bound anew"): "VKA351"
     for binding in (
-        "branches", "loop", "unrolled", "swapped in a loop", "objects in branches",
+        "branches", "loop", "unrolled", "swapped in a loop", "objects in branches", "best of a loop", "last of a loop",
     )
 }  # fmt: skip
 
@@ -224,6 +228,29 @@ def compare(case: tuple[str, str, str], view, lowering: str = "auto") -> str:
 def test_names_refer_as_in_python(accelerator_view):
     found = {case: compare(case, accelerator_view) for case in CASES[::SLICE]}
     assert not {case: text for case, text in found.items() if text}
+
+
+@pytest.mark.parametrize("binding", ["best of a loop", "last of a loop"])
+def test_a_name_keeps_an_object_of_an_earlier_iteration(accelerator_view, binding):
+    case = (binding, "augmented", "fields")
+    assert compare(case, accelerator_view) == ""
+
+
+@amp.kernel
+def changed_after_it_is_kept(idx, out):
+    best = P(0.0, 0)
+    for m in range(3):
+        p = P(m, idx[0])
+        if p.x > best.x:
+            best = p
+        p.n += 5
+    out[idx] = best.n
+
+
+def test_an_object_that_changes_after_a_name_keeps_it_is_refused(accelerator_view):
+    out = amp.array_view(np.zeros(2, np.int32))
+    with pytest.raises(amp.CompileError, match="VKA353: in Python `best` and `p` are one object here"):
+        amp.parallel_for_each(accelerator_view, out.extent, changed_after_it_is_kept, out)
 
 
 # -- tiles ---------------------------------------------------------------------------------------------------------

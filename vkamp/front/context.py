@@ -261,6 +261,8 @@ class Context:
     changed_objects: dict[tuple[str, int, int], list[tuple[tuple[ir.Local, ...], str, Span]]] = field(
         default_factory=dict, init=False
     )
+    #: The first stores of objects' constructors, by place in the source: there a variable gets another object.
+    constructed: set[tuple[str, int, int]] = field(default_factory=set, init=False)
     #: Results of a call that may be one object.
     alike_results: set[str] = field(default_factory=set, init=False)
     #: Results of calls that may be one of some structs.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from vkamp.errors import Note, Span
@@ -121,6 +122,13 @@ def fits_alone(value: Constant) -> bool:
         low, high = int_range(INT32)
         return low <= value.value <= high
     return kind == BOOL or not math.isfinite(value.value) or math.isfinite(converted(value.value, kind) or 0)
+
+
+def are_unsigned(values: Sequence[Value]) -> bool:
+    """Whether all are Python's ints that fit uint32, and some do not fit int32, as in hash functions."""
+    # A counter is a constant, too, but its number is known in the unrolled loop alone.
+    known = [v.value for v in values if type(v) is Constant and isinstance(v.value, int)]
+    return len(known) == len(values) and min(known) >= 0 and 1 << 31 <= max(known) < 1 << 32
 
 
 def misfit(ctx: Context, span: Span, raw: bool | int | float, kind: Scalar, help_text: str) -> NoReturn:

@@ -34,7 +34,7 @@ from vkamp.front.walrus import assigned_after
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
 from vkamp.ir.arithmetic import BINARY
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, Scalar, Struct, is_object
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Struct, is_object
 from vkamp.lang.power import integer_power
 
 # -- literals and names --------------------------------------------------------------------------------------------
@@ -580,6 +580,8 @@ def _meet(
     x, y = convert.number(ctx, then, node.body), convert.number(ctx, orelse, node.orelse)
     if convert.scalar_type(x) == BOOL and convert.scalar_type(y) == BOOL:
         return convert.natural(ctx, x, node.body), convert.natural(ctx, y, node.orelse), False, None
+    if convert.are_unsigned((x, y)):
+        return convert.convert(ctx, x, UINT32, node.body), convert.convert(ctx, y, UINT32, node.orelse), False, None
     a, b, kind, weak = convert.arithmetic(ctx, x, y, node.body, node.orelse)
     one, other = convert.double_of(x, a.span), convert.double_of(y, b.span)
     doubles = None if kind != FLOAT32 or one is None or other is None else (one, other)

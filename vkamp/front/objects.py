@@ -252,7 +252,7 @@ def construct(ctx: Context, cls: type, node: ast.Call) -> Value:
     span = ctx.span(node)
     wanted = ctx.name_of_result(node)
     place = ctx.new_object(wanted or cls.__name__.lower(), kind, span, wanted)
-    for field in fields:
+    for number, field in enumerate(fields):
         member = kind.field(field.name)
         assert member is not None
         target = ir.FieldOf(span, member.type, place, field.name)
@@ -261,6 +261,9 @@ def construct(ctx: Context, cls: type, node: ast.Call) -> Value:
             _store(ctx, target, value, part, f"the field `{field.name}`")
         else:
             _store_default(ctx, target, field)
+        if number == 0:
+            stored = ctx.block[-1].span
+            ctx.constructed.add((place.variable.name, stored.line, stored.column))
     return Element(place)
 
 

@@ -17,8 +17,9 @@ COMPREHENSIONS = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 def parameters(node: FunctionNode) -> list[ast.arg]:
     """All parameters, in the order of their definition."""
     args = node.args
-    rest = [a for a in (args.vararg, args.kwarg) if a is not None]
-    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
+    positional = [] if args.vararg is None else [args.vararg]
+    named = [] if args.kwarg is None else [args.kwarg]
+    return [*args.posonlyargs, *args.args, *positional, *args.kwonlyargs, *named]
 
 
 def _body(node: FunctionNode) -> list[ast.stmt] | list[ast.expr]:

@@ -408,6 +408,8 @@ class _Checker:
         root = ir.root_of(place)
         key = _key_of(self.ctx.module, place)
         if not isinstance(place, ir.Local):
+            if isinstance(root, ir.Local) and (root.variable.name, span.line, span.column) in self.ctx.constructed:
+                return self._bound(state, root.variable.name)
             state = self._changed(state, key, _path(place), span)
             return self._vector_changed(state, root, span) if isinstance(root, ir.Local) else state
         name = place.variable.name

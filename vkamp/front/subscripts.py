@@ -257,7 +257,7 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
         return TupleValue(tuple(choose_item(ctx, c, index, node, in_index=inside) for c in columns), kind)
     if all(isinstance(i, Constant) for i in items) and any(isinstance(getattr(i, "value", 0), float) for i in items):
         items = tuple(Constant(float(i.value)) for i in items if isinstance(i, Constant))
-    unsigned = _are_unsigned(items)
+    unsigned = convert.are_unsigned(items)
     exprs = [
         convert.literal(ctx, i, UINT32, node)
         if unsigned and isinstance(i, Constant)
@@ -274,13 +274,6 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr,
         double = _choice(ctx.span(node), index, known, 0) if len(known) == len(items) else None
     objects = objects_of_any(*items) if in_index or is_object(exprs[0].type) else None
     return Number(_choice(ctx.span(node), index, exprs, 0), double=double, objects=objects)
-
-
-def _are_unsigned(items: tuple[Value, ...]) -> bool:
-    """Whether all items fit uint32 and some do not fit int32, as in the tables of hash functions."""
-    # A counter is a constant, too, but its number is known in the unrolled loop alone.
-    values = [i.value for i in items if type(i) is Constant and isinstance(i.value, int)]
-    return len(values) == len(items) and min(values) >= 0 and 1 << 31 <= max(values) < 1 << 32
 
 
 def _refuse_choice(ctx: Context, node: ast.expr, what: str) -> NoReturn:
