@@ -179,7 +179,7 @@ def test_what_is_undefined_is_said():
 
 
 def test_random_kernels_give_what_the_reference_accelerator_gives():
-    for seed in range(700_000, 700_020):
+    for seed in range(700_000, 700_006):
         loaded = load(program(seed))
         wanted, found = run(loaded, "reference"), run(loaded, "python")
         assert not isinstance(wanted, Failure) and not isinstance(found, Failure), found
@@ -190,14 +190,14 @@ def test_random_kernels_give_what_the_reference_accelerator_gives():
 def test_a_fault_of_the_front_end_is_seen():
     """The reference accelerator runs what the front end made, and so shares its faults."""
     wrong = {**expressions.OPERATION, __import__("ast").Mod: "trem"}
-    seen = 0
+    seen = False
     with mock.patch.object(expressions, "OPERATION", wrong):
         for seed in range(710_000, 710_030):
             loaded = load(program(seed))
             wanted, found = run(loaded, "reference"), run(loaded, "python")
-            if isinstance(wanted, Failure) or isinstance(found, Failure):
-                seen += 1
-            else:
-                seen += compare(loaded.program, wanted, found, "python") is not None
+            failed = isinstance(wanted, Failure) or isinstance(found, Failure)
+            seen = failed or compare(loaded.program, wanted, found, "python") is not None
             forget(loaded)
-    assert seen > 0
+            if seen:
+                break
+    assert seen
