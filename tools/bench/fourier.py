@@ -1,8 +1,9 @@
-"""The Fourier transforms of `vkamp.fft` on the device, numpy's on the host, and on NVIDIA cuFFT by PyTorch."""
+"""The Fourier transforms of `vkamp.fft` on the device, numpy's on the host, and on NVIDIA cuFFT by PyTorch and CuPy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,47 +15,66 @@ from vkamp import fft
 
 GROUP = "fft"
 
+#: Lengths and numbers of rows, and how many times as fast as cuFFT a GPU should be: powers of two, other small factors,
+#: primes, two and three launches of tiles.
+_ROWS = (
+    (1024, 65536, 0.95), (4096, 16384, 0.95), (8192, 8192, None), (1000, 65536, 0.95), (10_000, 6711, None),
+    (17, 1 << 22, None), (31, 1 << 21, None), (1021, 65536, 1.5), (16411, 4096, 1.0), (65536, 1024, 0.9),
+    (1 << 20, 64, 0.9), (1 << 26, 1, 0.9),
+)  # fmt: skip
+#: Complex numbers of the largest program.
+_MOST = 1 << 27
+
 
 def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
     scale = 64 if accelerator.is_emulated else 1
     random = np.random.default_rng(1)
+    numbers = random.random(2 * _MOST // scale, np.float32).view(np.complex64)
 
-    def numbers(*shape: int) -> Any:
-        return (random.random(shape, np.float32) + 1j * random.random(shape, np.float32)).astype(np.complex64)
+    def program(name: str, shape: tuple[int, ...], function: str, goal: float | None = None, **named: Any) -> Program:
+        data = numbers[: int(np.prod(shape))].reshape(shape)
+        return _program(name, (data,), function, torch, goal, named)
 
-    # Powers of two, other small factors, primes, two and three launches of tiles.
-    for n, rows in (
-        (1024, 65536), (4096, 16384), (8192, 8192), (1000, 65536), (17, 1 << 22), (1021, 65536), (16411, 4096),
-        (65536, 1024), (1 << 20, 64), (1 << 26, 1),
-    ):  # fmt: skip
-        if n > 1 << 20 and accelerator.is_emulated:
-            continue
-        yield Program(
-            f"fft of rows of {n}", (numbers(max(rows // scale, 1), n),), fft.fft, np.fft.fft,
-            lambda a: torch.fft.fft(a), agrees=_agrees,
-        )  # fmt: skip
-    yield Program(
-        "fft of columns of 1000", (numbers(1000, 65536 // scale),), lambda a: fft.fft(a, axis=0),
-        lambda a: np.fft.fft(a, axis=0), lambda a: torch.fft.fft(a, dim=0), agrees=_agrees,
-    )  # fmt: skip
+    for n, rows, goal in _ROWS:
+        if n <= 1 << 20 or not accelerator.is_emulated:
+            yield program(f"fft of rows of {n}", (max(rows // scale, 1), n), "fft", goal)
+    for n in (1000, 1024):
+        yield program(f"fft of columns of {n}", (n, 65536 // scale), "fft", axis=0)
     reals = random.random((16384 // scale, 4096), np.float32)
-    yield Program(
-        "rfft of rows of 4096", (reals,), fft.rfft, np.fft.rfft, lambda a: torch.fft.rfft(a), agrees=_agrees,
-    )  # fmt: skip
-    yield Program(
-        "irfft to rows of 4096", (np.fft.rfft(reals).astype(np.complex64),), fft.irfft, np.fft.irfft,
-        lambda a: torch.fft.irfft(a), agrees=_agrees,
-    )  # fmt: skip
+    yield _program("rfft of rows of 4096", (reals,), "rfft", torch, 0.9, {})
+    halves = np.fft.rfft(reals).astype(np.complex64)
+    yield _program("irfft to rows of 4096", (halves,), "irfft", torch, None, {})
     side = 8192 // int(scale**0.5)
-    yield Program(
-        f"fft2 of {side} x {side}", (numbers(side, side),), fft.fft2, np.fft.fft2, lambda a: torch.fft.fft2(a),
-        agrees=_agrees,
-    )  # fmt: skip
+    yield program(f"fft2 of {side} x {side}", (side, side), "fft2", 0.9)
     side = 512 // round(scale ** (1 / 3))
+    yield program(f"fftn of {side} x {side} x {side}", (side, side, side), "fftn", 0.9)
+    line = numbers[: 1 << 20]
     yield Program(
-        f"fftn of {side} x {side} x {side}", (numbers(side, side, side),), fft.fftn, np.fft.fftn,
-        lambda a: torch.fft.fftn(a), agrees=_agrees,
+        "fft of 2^20 by a plan", (line, np.zeros_like(line)),
+        lambda a, out: _plan(tuple(a.extent)).forward_transform(a, out), lambda a, _: np.fft.fft(a),
+        lambda a, out: torch.fft.fft(a, out=out), agrees=_agrees,
     )  # fmt: skip
+
+
+def _program(
+    name: str, data: tuple[Any, ...], function: str, torch: Any, goal: float | None, named: dict[str, Any]
+) -> Program:
+    """The program that calls the function of that name of each library."""
+
+    def of(library: Any, **more: Any) -> Callable[..., Any]:
+        return lambda a: getattr(library.fft, function)(a, **more)
+
+    # PyTorch has another word for an axis.
+    of_torch = None if torch is None else of(torch, **({"dim": named["axis"]} if named else {}))
+    return Program(
+        name, data, lambda a: getattr(fft, function)(a, **named), of(np, **named), of_torch, agrees=_agrees,
+        of_cupy=lambda cupy, a: of(cupy, **named)(a), goal=goal,
+    )  # fmt: skip
+
+
+@functools.cache
+def _plan(shape: tuple[int, ...]) -> fft.plan:
+    return fft.plan(shape, np.complex64)
 
 
 def _agrees(found: Any, expected: Any) -> bool:

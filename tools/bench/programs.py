@@ -1,8 +1,8 @@
 """Programs with the same result in vkamp, numpy, PyTorch and the form that textbooks have, and their measurements.
 
 Each row of vkamp has notes: on CPU devices its `speed_up` over numpy and over the program of tiles that textbooks have
-(`tools/bench/textbook.py`); on GPUs that over PyTorch where it is installed, and the device's times of both; and the
-host's time for a call on few elements, and for its replay.
+(`tools/bench/textbook.py`); on GPUs that over PyTorch where it is installed, and the device's times of both and of
+CuPy; and the host's time for a call on few elements, and for its replay.
 """
 
 from __future__ import annotations
@@ -55,6 +55,10 @@ class Program:
     textbook: Callable[..., Any] | None = None
     #: Whether vkamp's result is right, given numpy's.
     agrees: Callable[[Any, Any], bool] = is_close
+    #: The same of CuPy, which is the first argument.
+    of_cupy: Callable[..., Any] | None = None
+    #: How many times as fast as PyTorch a GPU should be.
+    goal: float | None = None
 
 
 def measure_programs(
@@ -135,9 +139,16 @@ def _rows_of_gpu(
 
         works[", PyTorch"] = _timed(program.of_torch, tensors, torch.cuda.synchronize, _CALLS, hot_torch)
         device["torch_device_us"] = _torch_seconds(torch, program.of_torch, tensors, busy)
+        if program.of_cupy is not None and importlib.util.find_spec("cupy"):
+            device["cupy_device_us"] = _cupy_seconds(program.of_cupy, program.data)
     times = dict(zip(works, alternately(runs, *works.values(), seconds=_SECONDS), strict=True))
     notes = {name: round(seconds * 1e6, 1) for name, seconds in device.items()}
     yield from _measurements(group, program, path, times, notes | _host_costs(program, view))
+    peer = device.get("torch_device_us")
+    if peer is not None and program.goal is not None:
+        own = device["device_us"]
+        ratios = {"speed_up_over_torch": round(peer / own, 3), "goal": program.goal}
+        yield Measurement(group, f"{program.name}, device", (own,), path, target=peer / program.goal, notes=ratios)
 
 
 def _measurements(
@@ -202,6 +213,29 @@ def _torch_seconds(torch: Any, function: Callable[..., Any], tensors: Any, busy:
         return float(begin.elapsed_time(end)) / 1e3
 
     return _least(one)
+
+
+def _cupy_seconds(function: Callable[..., Any], data: Any) -> float:
+    """The device's time of a call by CuPy, which follows other work without a pause."""
+    cupy = importlib.import_module("cupy")
+    arrays = [cupy.asarray(raw) for raw in data]
+    matrix = cupy.ones((8192, 8192), cupy.float32)
+
+    def one() -> float:
+        for _ in range(2):
+            cupy.matmul(matrix, matrix)
+        begin, end = (cupy.cuda.Event() for _ in range(2))
+        begin.record()
+        kept = function(cupy, *arrays)
+        end.record()
+        end.synchronize()
+        del kept
+        return float(cupy.cuda.get_elapsed_time(begin, end)) / 1e3
+
+    found = _least(one)
+    arrays.clear()
+    cupy.get_default_memory_pool().free_all_blocks()
+    return found
 
 
 def _host_costs(program: Program, view: amp.accelerator_view) -> dict[str, Any]:

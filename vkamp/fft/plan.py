@@ -39,9 +39,8 @@ class plan:
     """Transforms of containers of one extent and type (AMP: ``fft<T, rank>`` of ``amp_fft.h``).
 
     ``extent``: that of the elements. ``dtype``: their type, float32 or complex64, or with double precision float64 or
-    complex128. The transform of real numbers has the first half of the last axis, ``n
-
-    2 + 1`` complex numbers, as :func:`vkamp.fft.rfftn`. ``axes``: the axes to transform, all by default.
+    complex128. The transform of real numbers has the first half of the last axis, ``n // 2 + 1``
+    complex numbers, as :func:`vkamp.fft.rfftn`. ``axes``: the axes to transform, all by default.
     ``forward_scale`` and ``inverse_scale`` are factors of the results, by default 1 and one over the number of
     elements; both can be assigned.
     """
