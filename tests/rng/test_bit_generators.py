@@ -81,6 +81,27 @@ def test_philox4x64_is_numpys(accelerator_view):
     )
 
 
+@pytest.mark.sample("llvmpipe")
+@pytest.mark.parametrize("kind", COUNTER_BASED, ids=lambda kind: kind.__name__)
+def test_counters_carry_within_a_draw(accelerator_view, kind):
+    """The words of a draw are those of its counters, also where the lower bits of a counter overflow."""
+    bits = 32 * kind.words_per_counter
+    each = kind.words_per_counter * 4 // kind.word.itemsize
+    for power in {32, 63, 64, 96, 128, 192, bits}:
+        if power > bits:
+            continue
+        counters = [(1 << power) - 3 + k for k in range(5)]
+        expected = [
+            kind(key=7, counter=(counter - 1) % (1 << bits)).random_raw(each, accelerator_view=accelerator_view)
+            for counter in counters
+        ]
+        stream = kind(key=7, counter=counters[0] - 1)
+        found = [stream.random_raw(n, accelerator_view=accelerator_view) for n in (1, 5 * each - 1)]
+        np.testing.assert_array_equal(np.concatenate(found), np.concatenate(expected), f"2^{power}")
+        again = kind(key=7, counter=counters[0] - 1).random_raw(5 * each, accelerator_view=accelerator_view)
+        np.testing.assert_array_equal(np.asarray(again), np.concatenate(expected), f"2^{power}")
+
+
 def test_pcg32_is_the_authors(accelerator_view):
     # The demonstration program of the C library: pcg32_srandom_r(&rng, 42, 54).
     found = rng.PCG32(key=42 | 54 << 64).random_raw(6, accelerator_view=accelerator_view)

@@ -19,28 +19,32 @@ GROUP = "rng"
 
 
 def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
-    floats = np.zeros(1 << (22 if accelerator.is_emulated else 28), np.float32)
-    numbers = np.zeros(floats.size, np.int32)
-    few = np.zeros(floats.size >> (4 if accelerator.is_emulated else 2), np.int32)
+    size = 1 << (22 if accelerator.is_emulated else 28)
+    few = np.zeros(size >> (4 if accelerator.is_emulated else 2), np.int32)
+
+    def floats() -> tuple[Any]:
+        # An array for each program: numpy's fill theirs, several at a time.
+        return (np.zeros(size, np.float32),)
+
     ours = rng.Generator(rng.Philox(1), accelerator.default_view)
     of_numpy = np.random.Generator(np.random.Philox(1))
     yield Program(
-        "uniform float32", (floats,), lambda a: ours.random(out=a), lambda a: of_numpy.random(out=a, dtype=a.dtype),
+        "uniform float32", floats(), lambda a: ours.random(out=a), lambda a: of_numpy.random(out=a, dtype=a.dtype),
         lambda a: a.uniform_(), agrees=_moments,
         of_cupy=lambda c, a: _of_cupy(c).random(out=a, dtype=a.dtype), goal=1.6,
     )  # fmt: skip
     yield Program(
-        "normal float32", (floats,), lambda a: ours.standard_normal(out=a),
+        "normal float32", floats(), lambda a: ours.standard_normal(out=a),
         lambda a: of_numpy.standard_normal(out=a, dtype=a.dtype), lambda a: a.normal_(), agrees=_moments,
         of_cupy=lambda c, a: _of_cupy(c).standard_normal(out=a, dtype=a.dtype), goal=1.3,
     )  # fmt: skip
     yield Program(
-        "exponential float32", (floats,), lambda a: ours.standard_exponential(out=a),
+        "exponential float32", floats(), lambda a: ours.standard_exponential(out=a),
         lambda a: of_numpy.standard_exponential(out=a, dtype=a.dtype), lambda a: a.exponential_(), agrees=_moments,
         of_cupy=lambda c, a: _of_cupy(c).standard_exponential(out=a, dtype=a.dtype),
     )  # fmt: skip
     yield Program(
-        "integers below 1000", (numbers,), lambda a: ours.integers(1000, out=a),
+        "integers below 1000", (np.zeros(size, np.int32),), lambda a: ours.integers(1000, out=a),
         lambda a: of_numpy.integers(1000, size=a.size, dtype=np.int32), lambda a: a.random_(1000), agrees=_moments,
         of_cupy=lambda c, a: _of_cupy(c).integers(1000, size=a.size, dtype=a.dtype),
     )  # fmt: skip

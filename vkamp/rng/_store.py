@@ -17,7 +17,7 @@ from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.algorithms._outputs import Output, output_of
 from vkamp.dispatch.call_cache import Moving, Same, repeats
 from vkamp.rng._sources import SOURCES, take
-from vkamp.rng._words import MOVING, are_near, numbers_at
+from vkamp.rng._words import are_near
 
 #: The groups of four elements of a thread on GPUs, and the threads of a tile.
 _GROUPS, _THREADS = 4, 256
@@ -112,22 +112,10 @@ def stored(
         raise TypeError(f"out has {out.dtype} elements, but the numbers are {dtype}")
     view = place(accelerator_view, out)
     start = take(bits, name, n, each)
-    if bits.is_repeated:
-        # Parameters as text, which distinguishes 0.0 from -0.0.
-        key: tuple[Any, ...] = (
-            type(bits),
-            bits.key,
-            name,
-            each,
-            repr(parameters),
-            dtype,
-            shape,
-            are_near(n * each, start),
-        )
-        moving = Moving(MOVING, numbers_at(start), (bits, name, each, parameters, start, dtype, shape))
-        result = _repeated(Same(key), moving, out, accelerator_view=view)
-    else:
-        result = _drawn(bits, name, each, parameters, start, dtype, shape, out, view)
+    # Parameters as text, which distinguishes 0.0 from -0.0.
+    key: tuple[Any, ...] = (type(bits), bits.key, name, each, repr(parameters), dtype, shape, are_near(n * each, start))
+    moving = Moving(bits.moving, bits.numbers_at(start), (bits, name, each, parameters, start, dtype, shape))
+    result = _repeated(Same(key), moving, out, accelerator_view=view)
     return np.asarray(result)[0] if size is None and out is None else result
 
 

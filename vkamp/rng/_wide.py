@@ -27,6 +27,14 @@ def plus(a: Any, b: Any) -> Any:
 
 
 @amp.func
+def plus_carry(a: Any, carry: Any) -> Any:
+    """``a`` plus 0 or 1 modulo 2^64, and what it carries."""
+    low, carry = amp.add_carry(a.x, carry)
+    high, carry = amp.add_carry(a.y, carry)
+    return amp.uint2(low, high), carry
+
+
+@amp.func
 def times(a: Any, b: Any) -> Any:
     """``a * b`` modulo 2^64."""
     low, high = amp.mul_extended(a.x, b.x)

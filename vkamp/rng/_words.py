@@ -21,7 +21,8 @@ def component(v: Any, k: Any) -> Any:
     return (v.x if k == 0 else v.y) if k < 2 else (v.z if k == 2 else v.w)
 
 
-#: The members of kernels' sources that depend on a position, of words and of those that replace rejected ones.
+#: The members of kernels' sources that depend on a position, of most streams' words and of those that replace rejected
+#: ones.
 MOVING = ("first_x", "first_y", "high_x", "high_y", "shift", "element_x", "element_y", "above")
 
 
@@ -35,7 +36,11 @@ def numbers_at(position: int) -> tuple[int, ...]:
 
 
 class Words(lazy.Lazy):
-    """The words of a stream from a position on; ``group(number)`` computes four of them."""
+    """The words of a stream from a position on.
+
+    ``group(number, carry)`` computes four of them. ``number`` has the lower 64 bits of the group's number, and
+    ``carry`` is 1 if they are smaller than those of the first group, so that what is above them is greater by 1.
+    """
 
     __slots__ = ("first", "shift")
     group: Any
@@ -48,7 +53,9 @@ class Words(lazy.Lazy):
     @amp.func
     def _at(self, k: Any) -> Any:
         """Group ``k``, counted from the first one."""
-        return self.group(_wide.plus(self.first, amp.uint2(k, 0)))
+        low, carry = amp.add_carry(self.first.x, k)
+        high, carry = amp.add_carry(self.first.y, carry)
+        return self.group(amp.uint2(low, high), carry)
 
     @amp.func
     def value(self, i: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.rng._store import stored
-from vkamp.rng._words import Words
+from vkamp.rng._words import MOVING, Words, numbers_at
 from vkamp.tracebacks import entry_point
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class BitGenerator(ABC):
 
     #: The number of 32-bit words in the key.
     key_words: int
-    #: Whether the members ``MOVING`` of its words are all that depends on a position, so that draws are repeated.
-    is_repeated = False
+    #: The members of kernels' sources that depend on a position: repeated draws launch again with other ones.
+    moving: tuple[str, ...] = MOVING
     #: The type of :meth:`random_raw`.
     word: np.dtype[Any] = np.dtype(np.uint32)
 
@@ -58,6 +58,10 @@ class BitGenerator(ABC):
     @abstractmethod
     def words(self, n: int, position: int) -> Words:
         """``n`` words from a position on, for algorithms."""
+
+    def numbers_at(self, position: int) -> tuple[int, ...]:
+        """The values of ``moving`` at a position."""
+        return numbers_at(position)
 
     @property
     @abstractmethod

@@ -154,72 +154,137 @@ class Retries:
     @amp.func
     def block(self, i: Any, k: Any) -> Any:
         """Four words."""
-        at = _wide.plus(self.element, amp.uint2(amp.uint32(i), 0))
-        return philox4x32(amp.uint4(at.x, at.y, self.above, amp.uint32(k)), self.key)
+        low, carry = amp.add_carry(self.element.x, amp.uint32(i))
+        high, carry = amp.add_carry(self.element.y, carry)
+        return philox4x32(amp.uint4(low, high, self.above + carry, amp.uint32(k)), self.key)
 
 
-class Integers(lazy.Lazy):
-    """Unbiased integers in ``[low, low + span)``, as uint32.
+@amp.func
+def _first_of(a: Any, b: Any, c: Any) -> Any:
+    """The position of the first of four conditions that is true; the fourth is if no other is."""
+    return amp.uint32(0) if a else (amp.uint32(1) if b else (amp.uint32(2) if c else amp.uint32(3)))
 
-    D. Lemire, *Fast Random Integer Generation in an Interval*, 2019.
+
+class _Integers(lazy.Lazy):
+    """Unbiased integers in ``[low, low + span)`` from words, some of which are rejected.
+
+    D. Lemire, *Fast Random Integer Generation in an Interval*, 2019. ``_scaled(word)`` is the product of a word and the
+    span, in two halves; ``_rejects(half)``: whether the lower half is too small; ``_least(half, half)``: the smaller
+    one; ``_retry(i, k)``: the ``k``-th word that replaces the one of number ``i``; ``_number(half)``: the integer, from
+    the upper half.
     """
 
-    __slots__ = ("low", "rejected", "retries", "span", "words")
+    __slots__ = ("retries", "words")
+    _scaled: Any
+    _rejects: Any
+    _least: Any
+    _retry: Any
+    _number: Any
 
-    def __init__(self, n: int, words: Words, retries: Retries, low: int, span: int) -> None:
+    def __init__(self, n: int, words: Words | Pairs, retries: Retries) -> None:
         super().__init__(n)
         self.words, self.retries = words, retries
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """Number ``i``."""
+        low, high = self._scaled(self.words.value(i))
+        k = amp.uint32(0)
+        while self._rejects(low):
+            low, high = self._scaled(self._retry(i, k))
+            k += 1
+        return self._number(high)
+
+    @amp.func
+    def four(self, k: Any) -> Any:
+        """The numbers ``4 * k`` to ``4 * k + 3``.
+
+        One loop replaces rejected words of all four: drivers of processors compute a loop's body at least once.
+        """
+        a, b, c, d = self.words.four(k)
+        low_a, a = self._scaled(a)
+        low_b, b = self._scaled(b)
+        low_c, c = self._scaled(c)
+        low_d, d = self._scaled(d)
+        at, tries = amp.uint32(4), amp.uint32(0)
+        while self._rejects(self._least(self._least(low_a, low_b), self._least(low_c, low_d))):
+            before = at
+            at = _first_of(self._rejects(low_a), self._rejects(low_b), self._rejects(low_c))
+            tries = tries + 1 if at == before else amp.uint32(0)
+            low, high = self._scaled(self._retry(amp.uint32(k) * 4 + at, tries))
+            if at == 0:
+                low_a, a = low, high
+            elif at == 1:
+                low_b, b = low, high
+            elif at == 2:
+                low_c, c = low, high
+            else:
+                low_d, d = low, high
+        return self._number(a), self._number(b), self._number(c), self._number(d)
+
+
+class Integers(_Integers):
+    """Integers of 32 bits, as uint32."""
+
+    __slots__ = ("low", "rejected", "span")
+
+    def __init__(self, n: int, words: Words, retries: Retries, low: int, span: int) -> None:
+        super().__init__(n, words, retries)
         self.low, self.span = np.uint32(low & 0xFFFFFFFF), np.uint32(span)
         self.rejected = np.uint32((1 << 32) % span)
 
     @amp.func
-    def _of(self, word: Any, i: Any) -> Any:
-        low, high = amp.mul_extended(word, self.span)
-        k = amp.uint32(0)
-        while low < self.rejected:
-            low, high = amp.mul_extended(self.retries.block(i, k).x, self.span)
-            k += 1
-        return self.low + high
+    def _scaled(self, word: Any) -> Any:
+        return amp.mul_extended(word, self.span)
 
     @amp.func
-    def value(self, i: Any) -> Any:
-        """Number ``i``."""
-        return self._of(self.words.value(i), i)
+    def _rejects(self, half: Any) -> Any:
+        return half < self.rejected
 
     @amp.func
-    def four(self, k: Any) -> Any:
-        """The numbers ``4 * k`` to ``4 * k + 3``."""
-        a, b, c, d = self.words.four(k)
-        i = amp.uint32(k) * 4
-        return self._of(a, i), self._of(b, i + 1), self._of(c, i + 2), self._of(d, i + 3)
+    def _least(self, a: Any, b: Any) -> Any:
+        return min(a, b)
+
+    @amp.func
+    def _retry(self, i: Any, k: Any) -> Any:
+        return self.retries.block(i, k).x
+
+    @amp.func
+    def _number(self, half: Any) -> Any:
+        return self.low + half
 
 
-class WideIntegers(lazy.Lazy):
-    """As :class:`Integers`, with 64 bits, each as two words."""
+class WideIntegers(_Integers):
+    """Integers of 64 bits, each as two words."""
 
-    __slots__ = ("low", "pairs", "rejected", "retries", "span")
+    __slots__ = ("low", "rejected", "span")
     in_words = True
 
     def __init__(self, n: int, pairs: Pairs, retries: Retries, low: int, span: int) -> None:
-        super().__init__(n)
-        self.pairs, self.retries = pairs, retries
+        super().__init__(n, pairs, retries)
         self.low, self.span = (amp.uint2(*_wide.halves(each)) for each in (low, span))
         self.rejected = amp.uint2(*_wide.halves((1 << 64) % span))
 
     @amp.func
-    def value(self, i: Any) -> Any:
-        """Number ``i``."""
-        return self._of(self.pairs.value(i), i)
+    def _scaled(self, word: Any) -> Any:
+        return _wide.product(word, self.span)
 
     @amp.func
-    def _of(self, pair: Any, i: Any) -> Any:
-        low, high = _wide.product(pair, self.span)
-        k = amp.uint32(0)
-        while _wide.below(low, self.rejected):
-            block = self.retries.block(i, k)
-            low, high = _wide.product(block.xy, self.span)
-            k += 1
-        return _wide.plus(self.low, high)
+    def _rejects(self, half: Any) -> Any:
+        return _wide.below(half, self.rejected)
+
+    @amp.func
+    def _least(self, a: Any, b: Any) -> Any:
+        return a if _wide.below(a, b) else b
+
+    @amp.func
+    def _retry(self, i: Any, k: Any) -> Any:
+        # Where the words of the number are in the stream.
+        return self.retries.block(amp.uint32(i) * 2, k).xy
+
+    @amp.func
+    def _number(self, half: Any) -> Any:
+        return _wide.plus(self.low, half)
 
 
 @amp.func

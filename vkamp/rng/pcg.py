@@ -14,7 +14,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.rng import _wide
-from vkamp.rng._words import Words
+from vkamp.rng._words import MOVING, Words, numbers_at
 from vkamp.rng.bit_generator import BitGenerator
 
 _FACTOR = 6364136223846793005
@@ -57,13 +57,18 @@ def _power(factor: int, term: int, steps: int) -> tuple[int, int]:
     return f, t
 
 
+def _state_at(state: int, increment: int, position: int) -> tuple[int, int]:
+    """The state at the first of the four words that have a position, as a pair."""
+    f, t = _power(_FACTOR, increment, position >> 2 << 2)
+    return _wide.halves(state * f + t)
+
+
 class _WordsPCG32(Words):
     __slots__ = ("increment", "state", "steps")
 
     def __init__(self, n: int, position: int, state: int, increment: int) -> None:
         super().__init__(n, position)
-        f, t = _power(_FACTOR, increment, position >> 2 << 2)
-        self.state = amp.uint2(*_wide.halves(state * f + t))
+        self.state = amp.uint2(*_state_at(state, increment, position))
         self.increment = amp.uint2(*_wide.halves(increment))
         self.steps = _steps(increment)
 
@@ -92,12 +97,19 @@ class PCG32(BitGenerator):
     """
 
     key_words = 4
+    moving = (*MOVING, "state_x", "state_y")
+
+    def numbers_at(self, position: int) -> tuple[int, ...]:
+        return (*numbers_at(position), *_state_at(*self._first(), position))
 
     def words(self, n: int, position: int) -> Words:
+        return _WordsPCG32(n, position, *self._first())
+
+    def _first(self) -> tuple[int, int]:
+        """The first state, and the increment."""
         low, high, sequence_low, sequence_high = self.key
         increment = ((sequence_low | sequence_high << 32) << 1 | 1) % _MODULUS
-        state = ((increment + (low | high << 32)) * _FACTOR + increment) % _MODULUS
-        return _WordsPCG32(n, position, state, increment)
+        return ((increment + (low | high << 32)) * _FACTOR + increment) % _MODULUS, increment
 
     def take(self, words: int, align: int = 1) -> int:
         return super().take(words, align) % _MODULUS

@@ -14,8 +14,8 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.rng import _wide
-from vkamp.rng._rounds import ROUNDS, STEPS, philox_round
-from vkamp.rng._words import NearWords, Words, are_near
+from vkamp.rng._rounds import ROUNDS, STEPS, philox4x32, philox_round
+from vkamp.rng._words import MOVING, NearWords, Words, are_near, numbers_at
 from vkamp.rng.bit_generator import CounterBased
 
 
@@ -45,7 +45,7 @@ def _keys_of_rounds(key: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 class _PhiloxWords(Words):
-    """Words of Philox4x32. The host computes the keys of all rounds."""
+    """Words of Philox4x32. For GPUs, the host computes the keys of all rounds."""
 
     __slots__ = ("high", "keys0", "keys2", "keys4", "keys6", "keys8")
 
@@ -55,9 +55,15 @@ class _PhiloxWords(Words):
         self.keys0, self.keys2, self.keys4, self.keys6, self.keys8 = _keys_of_rounds(key)
 
     @amp.func
-    def group(self, number: Any) -> Any:
-        """The words of one counter."""
-        c = amp.uint4(number.x, number.y, self.high.x, self.high.y)
+    def group(self, number: Any, carry: Any = None) -> Any:
+        """The words of one counter; without ``carry``, nothing is carried."""
+        high = self.high
+        if carry is not None:
+            high, _ = _wide.plus_carry(high, carry)
+        c = amp.uint4(number.x, number.y, high.x, high.y)
+        if amp.target.cpu:
+            # There additions take less time than launch words.
+            return philox4x32(c, self.keys0.xy)
         for keys in (self.keys0, self.keys2, self.keys4, self.keys6, self.keys8):
             c = philox_round(philox_round(c, keys.xy), keys.zw)
         return c
@@ -75,7 +81,6 @@ class Philox4x32(CounterBased):
     ``counter`` is the number before the first one that is used, as in numpy.
     """
 
-    is_repeated = True
     key_words = 2
     counter_words = 4
     words_per_counter = 4
@@ -97,10 +102,13 @@ class _Words4x64(Words):
         self.key0, self.key1 = amp.uint2(*key[:2]), amp.uint2(*key[2:])
 
     @amp.func
-    def group(self, number: Any) -> Any:
+    def group(self, number: Any, carry: Any) -> Any:
         """Half of the words of one counter."""
-        counter = amp.uint2(number.x >> 1 | number.y << 31, number.y >> 1 | self.top << 31)
-        a, b, c, d = philox4x64(counter, self.high, self.upper, self.last, self.key0, self.key1)
+        counter = amp.uint2(number.x >> 1 | number.y << 31, number.y >> 1 | (self.top ^ carry) << 31)
+        high, carry = _wide.plus_carry(self.high, self.top & carry)
+        upper, carry = _wide.plus_carry(self.upper, carry)
+        last, _ = _wide.plus_carry(self.last, carry)
+        a, b, c, d = philox4x64(counter, high, upper, last, self.key0, self.key1)
         return amp.uint4(a.x, a.y, b.x, b.y) if number.x & 1 == 0 else amp.uint4(c.x, c.y, d.x, d.y)
 
 
@@ -115,7 +123,15 @@ class Philox4x64(CounterBased):
     counter_words = 8
     words_per_counter = 8
     word: np.dtype[Any] = np.dtype(np.uint64)
+    moving = (*MOVING, "top", "upper_x", "upper_y", "last_x", "last_y")
     _aliases = ("Philox",)
+
+    def numbers_at(self, position: int) -> tuple[int, ...]:
+        numbers = dict(zip(MOVING, numbers_at(position), strict=True))
+        numbers["high_x"], numbers["high_y"] = _wide.halves(position >> 67)
+        return (
+            *numbers.values(), position >> 66 & 1, *_wide.halves(position >> 131), *_wide.halves(position >> 195)
+        )  # fmt: skip
 
     def words(self, n: int, position: int) -> Words:
         return _Words4x64(n, position, self.key)

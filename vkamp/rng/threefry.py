@@ -73,8 +73,8 @@ class _Words2x32(Words):
         self.key = amp.uint2(*key)
 
     @amp.func
-    def group(self, number: Any) -> Any:
-        """The words of two counters."""
+    def group(self, number: Any, carry: Any) -> Any:
+        """The words of two counters, whose numbers have 64 bits, so that nothing is carried."""
         counter = amp.uint2(number.x << 1, number.y << 1 | number.x >> 31)
         a = threefry2x32(counter, self.key)
         b = threefry2x32(amp.uint2(counter.x + 1, counter.y), self.key)
@@ -104,9 +104,10 @@ class _ThreefryWords(Words):
         self.key = amp.uint4(*key)
 
     @amp.func
-    def group(self, number: Any) -> Any:
+    def group(self, number: Any, carry: Any) -> Any:
         """The words of one counter."""
-        return threefry4x32(amp.uint4(number.x, number.y, self.high.x, self.high.y), self.key)
+        high, _ = _wide.plus_carry(self.high, carry)
+        return threefry4x32(amp.uint4(number.x, number.y, high.x, high.y), self.key)
 
 
 class Threefry4x32(CounterBased):
@@ -115,7 +116,6 @@ class Threefry4x32(CounterBased):
     ``seed``, ``key`` and ``counter`` are those of Philox4x32.
     """
 
-    is_repeated = True
     key_words = 4
     counter_words = 4
     words_per_counter = 4
