@@ -109,11 +109,13 @@ class Sizes:
 
 @dataclass
 class Found:
-    """What a run of a program has shown: its seconds, the bytes between workers, and a line for each worker."""
+    """What a run of a program has shown: its seconds, the bytes between workers, and a line for each worker; ``extra``:
+    how much longer the first run of a short problem took than the second, since it compiles and allocates."""
 
     seconds: float
     moved: int
     lines: list[str]
+    extra: float = 0.0
 
 
 def filled(kernel: Any, first: int, shape: tuple[int, ...], *arguments: Any) -> Any:
@@ -157,7 +159,7 @@ def where_they_are(client: Any, found: da.Array, sizes: Sizes) -> da.Array:
     """Computes an array whose strips stay with their owners: to move a strip costs more than to wait for its worker.
     Waits until the devices have run everything, since tasks end when they have launched their work."""
     (ready,) = dask.optimize(found)
-    with dask.annotate(workers=Owners.of(client, sizes.strips)):
+    with dask.annotate(workers=Owners.of(client, sizes.strips), priority=vd.earlier_exchanges_first(ready)):
         made = client.persist(ready, optimize_graph=False)
     wait(made, sizes.timeout)
     client.run(lambda: amp.accelerator().default_view.wait())
@@ -319,12 +321,12 @@ def lines_of(client: Any, tasks: Sequence[Any], part: str, began: float, ended: 
 
 
 def measured(client: Any, name: str, sizes: Sizes) -> Found:
-    """The fastest of up to three runs, which take ``sizes.seconds`` together if they can; a shorter one before compiles
-    and allocates."""
+    """The fastest of up to three runs, which take ``sizes.seconds`` together if they can; shorter ones before compile
+    and allocate."""
     found: list[Found] = []
     program, part = PROGRAMS[name]
     short = replace(sizes, paths=sizes.paths // sizes.blocks * 8, blocks=8, steps=min(sizes.steps, 2 * sizes.together))
-    _run_once(program(client, short))
+    first, second = _seconds_of_two(program(client, short))
     steps = program(client, sizes)
     next(steps)
     lasting = client.run_on_scheduler(_count_of_tasks)
@@ -337,15 +339,22 @@ def measured(client: Any, name: str, sizes: Sizes) -> Found:
             seconds = time.perf_counter() - began
         moved = sent(client) - before
         next(steps)
-        found.append(Found(seconds, moved, lines_of(client, tasks.data, part, at, at + seconds)))
+        found.append(Found(seconds, moved, lines_of(client, tasks.data, part, at, at + seconds), first - second))
     del steps  # Its variables hold results.
     settled(client, 0)
     return min(found, key=lambda each: each.seconds)
 
 
-def _run_once(steps: Generator[None, None, None]) -> None:
-    for _ in range(3):
+def _seconds_of_two(steps: Generator[None, None, None]) -> tuple[float, float]:
+    """Runs a program twice."""
+    next(steps)
+    times = []
+    for _ in range(2):
+        began = time.perf_counter()
         next(steps)
+        times.append(time.perf_counter() - began)
+        next(steps)
+    return times[0], times[1]
 
 
 def _count_of_tasks(dask_scheduler: Any) -> int:
@@ -438,7 +447,10 @@ def main() -> int:
                     failed = True
                     continue
                 times[name][count] = found.seconds
-                print(f"{name:18} {count} devices {found.seconds:8.3f} s {found.moved / 1e6:10.1f} MB between workers")
+                print(
+                    f"{name:18} {count} devices {found.seconds:8.3f} s {found.moved / 1e6:10.1f} MB between workers; a "
+                    f"first run compiles and allocates for {found.extra:.3f} s more"
+                )
                 print("\n".join(found.lines), flush=True)
     for name, each in times.items():
         if 1 in each:

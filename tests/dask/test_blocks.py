@@ -142,6 +142,30 @@ def test_a_halo_takes_few_tasks(direct: None) -> None:
     assert len(found.dask.layers[found.name]) == 4 + 6  # The blocks, and two edges between each two of them.
 
 
+def after_exchanges(count: int) -> da.Array:
+    """An array of eight blocks after some exchanges of halos, each with a function of its own."""
+    found = da.zeros((32, 4), chunks=(4, 4), dtype=np.float32).map_blocks(np.copy, name="exchanged-0", dtype=np.float32)
+    for number in range(1, count + 1):
+        padded = vd.overlap(found, depth={0: 1}, boundary=0.0)
+        name = f"exchanged-{number}"
+        found = da.map_blocks(lambda a: a[1:-1], padded, name=name, chunks=found.chunks, dtype=np.float32)
+    return found
+
+
+def test_blocks_advance_together(direct: None) -> None:
+    """In Dask's own order a block is ahead of others by several exchanges."""
+    result = after_exchanges(4)
+    (ready,) = dask.optimize(result)
+    priority = vd.earlier_exchanges_first(result)
+    found: dict[int, set[int]] = {}
+    for key in dict(ready.__dask_graph__()):
+        name = key[0] if isinstance(key, tuple) else key
+        if "exchanged-" in name:  # Also of a task into which Dask has joined several.
+            found.setdefault(int(name.split("exchanged-")[1][0]), set()).add(priority(key))
+    assert found == {number: {-number} for number in range(5)}
+    assert priority("another task") == -4
+
+
 def test_narrow_arrays_have_no_halo(direct: None) -> None:
     with pytest.raises(ValueError, match="The overlapping depth 14 is larger than your array 13"):
         vd.overlap(cases.f, depth={0: 14}, boundary=0)

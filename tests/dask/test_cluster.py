@@ -290,6 +290,24 @@ def test_the_command_dask_worker(client: Any, tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+def test_workers_run_earlier_exchanges_first(client: Any) -> None:
+    """The priorities are those of the scheduler, also of tasks into which Dask has joined others."""
+    found, expected = da.from_array(cases.F, chunks=(2, 17)), cases.F
+    for _ in range(3):
+        found = vd.map_overlap(cases.five_point, found, depth=1, boundary="periodic")
+        p = np.pad(expected, 1, mode="wrap")
+        expected = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:]
+    with dask.annotate(priority=vd.earlier_exchanges_first(found)):
+        made = found.persist()
+    wait(made)
+
+    def priorities(dask_scheduler: Any) -> dict[str, int]:
+        return {str(key): ts.priority[0] for key, ts in dask_scheduler.tasks.items()}
+
+    assert {value for key, value in client.run_on_scheduler(priorities).items() if found.name in key} == {3}
+    assert np.allclose(made.compute(), expected, rtol=1e-5)
+
+
 def test_a_worker_is_killed_in_the_middle(client: Any) -> None:
     values = np.random.default_rng(7).random((30, 500), dtype=np.float32)
     x = vd.map_blocks(cases.affine, da.from_array(values, chunks=(1, 500)), 2, dtype="f4", shift=1).persist()

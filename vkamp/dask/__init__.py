@@ -6,7 +6,7 @@ The extra ``dask`` installs what it needs (``pip install "vkamp[dask]"``).  ``im
 from vkamp.dask import registry as _registry
 from vkamp.dask.blocks import Block
 from vkamp.dask.cluster import LocalCluster, worker_spec
-from vkamp.dask.halos import overlap
+from vkamp.dask.halos import earlier_exchanges_first, overlap
 from vkamp.dask.mapping import block_index, block_origin, map_blocks, map_overlap
 from vkamp.dask.random import Generator, default_rng
 from vkamp.dask.reductions import (
@@ -38,8 +38,8 @@ _registry.register()
 
 __all__ = [
     "Block", "Generator", "LocalCluster", "all", "any", "bincount", "block_index", "block_origin", "copy",
-    "count_nonzero", "cummax", "cummin", "cumulative_prod", "cumulative_sum", "dask_setup", "default_rng", "fft",
-    "histogram", "ifft", "irfft", "map_blocks", "map_overlap", "matmul", "max", "mean", "min", "overlap", "prod",
-    "reduce", "rfft", "scan", "sort", "spill", "std", "sum", "to_device", "to_host", "topk", "var",
-    "worker_info", "worker_spec",
+    "count_nonzero", "cummax", "cummin", "cumulative_prod", "cumulative_sum", "dask_setup", "default_rng",
+    "earlier_exchanges_first", "fft", "histogram", "ifft", "irfft", "map_blocks", "map_overlap", "matmul", "max", "mean",
+    "min", "overlap", "prod", "reduce", "rfft", "scan", "sort", "spill", "std", "sum", "to_device", "to_host", "topk",
+    "var", "worker_info", "worker_spec",
 ]  # fmt: skip
