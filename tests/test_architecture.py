@@ -22,6 +22,7 @@ PACKAGE = ROOT / "vkamp"
 # The package itself as a user sees it, `vkamp`, stands here under the name PUBLIC.
 PUBLIC = "vkamp"
 MIDDLE = {
+    "records",
     "messages",
     "errors",
     "artifacts",
@@ -42,6 +43,7 @@ CORE = MIDDLE | {"display", "progress", "tracebacks", "lang", "run", "pipeline",
 LIBRARIES = {"tile", "algorithms", "blas", "linalg", "fft", "rng", "tuning"}
 
 MAY_IMPORT: dict[str, set[str]] = {
+    "records": set(),
     "messages": set(),
     "errors": {"messages"},
     "artifacts": {"errors"},
@@ -54,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "findings": {"errors", "ir", "display"},
     "edit": {"errors", "artifacts", "spirv"},
     "lang": {"errors", "tracebacks", "ir", "display"},
-    "front": {"errors", "ir", "lang"},
+    "front": {"errors", "tracebacks", "ir", "lang"},
     "check": {"messages", "errors", "ir", "findings", "artifacts"},
     "lower": {"errors", "ir", "artifacts"},
     # What GLSL or a device lacks is rewritten there, IR -> IR; the printer only prints.
@@ -93,6 +95,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": CORE | LIBRARIES | {PUBLIC, "testing"},
     "__main__": {"cli"},
 }
+# Dataclasses of modules that programs load at their start.
+for room in MAY_IMPORT.keys() - {"records"}:
+    MAY_IMPORT[room] = MAY_IMPORT[room] | {"records"}
 
 ONLY_ROOMS_WITH_VULKAN = {"run"}
 ONLY_ROOMS_WITH_PROCESSES = {"spirv", "cli"}

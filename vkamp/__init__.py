@@ -4,7 +4,6 @@
 runs it on a GPU of any vendor, or on a CPU driver.
 """
 
-import difflib as _difflib
 import importlib as _importlib
 from collections.abc import Callable as _Callable
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -387,6 +386,8 @@ def __getattr__(name: str) -> _Any:
     if kind in ("norm", "unorm") and name in (kind, *(f"{kind}{mark}{n}" for mark in ("", "_") for n in "234")):
         instead = f"float{size}" if size.isdigit() else "float32"
         raise _RefusedNameError(f"{name} is not supported: use {instead}, and clamp where it matters")
+    import difflib as _difflib  # 2 ms that programs without such names need not spend
+
     close = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), __all__, 1, 0.7)
     hint = f": did you mean {close[0]!r}?" if close else _elsewhere(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 from vkamp.errors import InvalidComputeDomainError, Span
+from vkamp.records import dataclass
 
 Lowering = Literal["threads", "auto", "loops"]
 #: Names of the faults of drivers that shaders are printed around (``vkamp.run.workarounds``).

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable
-from dataclasses import dataclass
-from html import escape
 from keyword import iskeyword
 from typing import Any
 
 from vkamp.messages import MESSAGES
+from vkamp.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,13 @@ class Note:
 FIXED_WIDTH = "font-family: ui-monospace, 'Cascadia Mono', Menlo, Consolas, monospace; white-space: pre"
 
 
+def escaped(text: str) -> str:
+    """A text in HTML."""
+    from html import escape  # Its table of names takes 3 ms, and only notebooks need it.
+
+    return escape(text)
+
+
 class AmpError(RuntimeError):
     """Base of all errors of vkamp (AMP: ``runtime_exception``).
 
@@ -58,7 +64,7 @@ class AmpError(RuntimeError):
 
     def _repr_html_(self) -> str:
         """For notebooks, where the error is a value: its lines with carets."""
-        text = escape(f"{type(self).__name__}: {self}")
+        text = escaped(f"{type(self).__name__}: {self}")
         return f'<pre style="{FIXED_WIDTH}; overflow-x: auto; text-align: left">{text}</pre>'
 
 

@@ -6,8 +6,9 @@ shaders.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from vkamp.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import Any, Protocol
+
+from vkamp.records import dataclass
 
 #: Seconds after which something lasts.
 DELAY = 1.0

@@ -10,7 +10,6 @@ import dis
 import functools
 import os
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -25,8 +24,6 @@ _PACKAGE = __name__.partition(".")[0]
 #: Modules whose frames come between two frames of the package.
 _BETWEEN = ("contextlib", "functools")
 _RAISE = dis.opmap["RAISE_VARARGS"]
-#: The folders of code that belongs neither to the package nor to the user.
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 #: The code of functions that do nothing but call a function of the user's.
 _FORWARDING: set[CodeType] = set()
 #: Set on an error that an entry point has already trimmed.
@@ -152,6 +149,14 @@ def _trim(error: Exception) -> None:
     error.__context__ = context
 
 
+@functools.cache
+def library_folders() -> tuple[str, ...]:
+    """The folders of code that belongs neither to the package nor to the user."""
+    import sysconfig  # It takes 6 ms, and only errors need it.
+
+    return tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
 def _is_deliberate(error: Exception, trace: TracebackType) -> bool:
     """Whether a ``raise`` statement of vkamp's raised it or the user's own code did, not a call that failed."""
     if isinstance(error, (AmpError, Warning)) or hasattr(error, _TRIMMED):
@@ -163,7 +168,7 @@ def _is_deliberate(error: Exception, trace: TracebackType) -> bool:
     code = trace.tb_frame.f_code
     if _is_own(trace.tb_frame):
         return code in _FORWARDING or code.co_code[trace.tb_lasti] == _RAISE
-    return not code.co_filename.startswith((*_LIBRARIES, "<frozen"))
+    return not code.co_filename.startswith((*library_folders(), "<frozen"))
 
 
 def _without_own(trace: TracebackType | None) -> TracebackType | None:

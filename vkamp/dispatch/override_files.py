@@ -10,7 +10,6 @@ import dataclasses
 import sys
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from vkamp.edit.compare import code_of
 from vkamp.edit.loading import is_stale, load
 from vkamp.edit.store import OUTSIDE, Record, ShaderFolder, ShaderForm, StoredShader
 from vkamp.errors import InvalidComputeDomainError, ShaderEditWarning, Span, edit_diagnostic
+from vkamp.records import dataclass
 from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.module import read_module
 

@@ -9,7 +9,7 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +40,7 @@ from vkamp.lang.indirect import indirect
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 from vkamp.lang.target import LOWERED
 from vkamp.progress import activity
+from vkamp.records import dataclass
 from vkamp.run.accelerators import accelerator_view, queue_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +26,7 @@ from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.kernel import SUBGROUP_SIZES
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.lang.storage import Descriptor
+from vkamp.records import dataclass
 from vkamp.run.engine import (
     SUBGROUP_OPERATIONS,
     Buffer,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vkamp.errors import AmpError
 from vkamp.findings import Report
+from vkamp.records import dataclass
 from vkamp.tracebacks import contextmanager
 
 if TYPE_CHECKING:

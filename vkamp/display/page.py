@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
-from vkamp.errors import FIXED_WIDTH
+from vkamp.errors import FIXED_WIDTH, escaped
 
 _PLAIN = f"{FIXED_WIDTH}; overflow-x: auto; line-height: 1.25; text-align: left"
 
@@ -17,23 +16,23 @@ def block(parts: Iterable[str]) -> str:
 
 def code(text: str) -> str:
     """A word of a program in a sentence."""
-    return f"<code>{escape(text)}</code>"
+    return f"<code>{escaped(text)}</code>"
 
 
 def heading(thing: str, *texts: str) -> str:
     """The name of a thing in programs, and its description."""
-    return f"<p>{code(thing)}{''.join(f', {escape(text)}' for text in texts)}</p>"
+    return f"<p>{code(thing)}{''.join(f', {escaped(text)}' for text in texts)}</p>"
 
 
 def note(text: str) -> str:
     """A sentence."""
-    return f"<p>{escape(text)}</p>"
+    return f"<p>{escaped(text)}</p>"
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> str:
     """The properties of a thing by name."""
     cells = (
-        f'<tr><th style="text-align: left">{escape(name)}</th><td style="text-align: left">{escape(text)}</td></tr>'
+        f'<tr><th style="text-align: left">{escaped(name)}</th><td style="text-align: left">{escaped(text)}</td></tr>'
         for name, text in rows
     )
     return "<table>\n" + "\n".join(cells) + "\n</table>"
@@ -41,12 +40,12 @@ def facts(rows: Sequence[tuple[str, str]]) -> str:
 
 def details(summary: str, lines: str, *, is_open: bool = True) -> str:
     """A text under its headline."""
-    return f"<details{' open' if is_open else ''}><summary>{escape(summary)}</summary>\n{text(lines)}\n</details>"
+    return f"<details{' open' if is_open else ''}><summary>{escaped(summary)}</summary>\n{text(lines)}\n</details>"
 
 
 def text(lines: str) -> str:
     """Lines of fixed width, as a terminal shows them."""
-    return f'<pre style="{_PLAIN}">{escape(lines)}</pre>'
+    return f'<pre style="{_PLAIN}">{escaped(lines)}</pre>'
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -55,7 +54,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     def row(tag: str, cells: Sequence[str]) -> str:
         sides = ("left", *["right"] * (len(cells) - 1))
         return "".join(
-            f'<{tag} style="text-align: {side}; padding: 0 0.6em">{escape(cell)}</{tag}>'
+            f'<{tag} style="text-align: {side}; padding: 0 0.6em">{escaped(cell)}</{tag}>'
             for cell, side in zip(cells, sides, strict=True)
         )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from vkamp.errors import escaped
 
 #: The maximum number of rows and columns; of larger tables, the first and last ones are shown.
 MAX = 10
@@ -37,10 +38,10 @@ def values_table(values: NDArray[Any], vectors: frozenset[np.dtype[Any]] = froze
         names = values.dtype.names if values.dtype not in vectors else None
         header = list(names) if names else [""]
         rows = [(row, _fields(values, row, names)) for row in _shown(len(values))]
-    lines = ["<table>", f"<thead><tr><th></th>{''.join(f'<th>{escape(text)}</th>' for text in header)}</tr></thead>"]
+    lines = ["<table>", f"<thead><tr><th></th>{''.join(f'<th>{escaped(text)}</th>' for text in header)}</tr></thead>"]
     lines.append("<tbody>")
     for row, cells in rows:
-        shown = "".join(f"<td>{_GAP if cell is None else escape(_text(cell, vectors))}</td>" for cell in cells)
+        shown = "".join(f"<td>{_GAP if cell is None else escaped(_text(cell, vectors))}</td>" for cell in cells)
         lines.append(f"<tr><th>{_GAP if row is None else row}</th>{shown}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"]) + note
 

@@ -11,12 +11,13 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vkamp.edit.folder import find_folder
 from vkamp.errors import AmpError
+from vkamp.records import dataclass
 
 if TYPE_CHECKING:
     from vkamp.edit.store import ShaderFolder

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from vkamp.records import dataclass
 from vkamp.spirv.reflection import BoundBuffer, Interface
 
 

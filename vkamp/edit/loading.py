@@ -9,7 +9,6 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vkamp import spirv
 from vkamp.artifacts import Shader
@@ -17,6 +16,7 @@ from vkamp.edit.compare import code_of, conflict_line, generated_line
 from vkamp.edit.interface import differences
 from vkamp.edit.store import StoredShader
 from vkamp.errors import Note, ShaderEditError, Span, edit_diagnostic
+from vkamp.records import dataclass
 from vkamp.spirv import GlslError, GlslMessage
 from vkamp.spirv.reflection import Interface, reflect
 from vkamp.spirv.validation import validate

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +19,7 @@ from vkamp.edit.compare import code_of
 from vkamp.edit.folder import BASE, replace_file
 from vkamp.edit.names import file_stem, signature_text
 from vkamp.errors import AmpError
+from vkamp.records import dataclass
 
 #: The prefix of the name of a kernel's file outside the project.
 OUTSIDE = "?/"

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType, ModuleType
 from types import MethodType as BoundMethod
 from typing import Any
@@ -67,6 +67,7 @@ from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.storage import Location, Placement
 from vkamp.lang.vectors import ShortVector, vector_class
+from vkamp.records import dataclass
 
 #: What rounds to the largest float32.
 _LARGEST_FLOAT = float(np.finfo(np.float32).max) * (1 + 2.0**-25)

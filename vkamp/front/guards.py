@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from inspect import getattr_static
 from types import FunctionType
 from typing import Any, Literal
 
 from vkamp.front.signature import read_name
+from vkamp.records import dataclass
 
 #: Where a name is defined: in the kernel, a device function, a module or namespace, or a class.
 Place = (

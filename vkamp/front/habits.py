@@ -6,9 +6,10 @@ The texts are advice: ``{index}`` is replaced by the kernel's index, ``{amp}`` f
 
 from __future__ import annotations
 
-import sysconfig
 from types import FunctionType, ModuleType
 from typing import Any
+
+from vkamp.tracebacks import library_folders
 
 # -- names of CUDA, numba and OpenCL -------------------------------------------------------------------------------
 
@@ -212,12 +213,13 @@ _MODULES = {
     "numba": _CUDA,
     "cupy": _CUDA,
 }
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 def is_of_library(target: Any) -> bool:
     """Whether a function is Python's or an installed package's, so that the program cannot decorate it."""
-    return not isinstance(target, FunctionType) or target.__code__.co_filename.startswith((*_LIBRARIES, "<frozen"))
+    return not isinstance(target, FunctionType) or target.__code__.co_filename.startswith(
+        (*library_folders(), "<frozen")
+    )
 
 
 def of_object(value: Any) -> str | None:

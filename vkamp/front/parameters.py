@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from vkamp.errors import Span, diagnostic
 from vkamp.front.source import LAMBDA, CodeKey, Source, source_of
 from vkamp.lang.device import constant
+from vkamp.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ C++ AMP's model: docs/conformance.md, section 9 (what may be captured).
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from types import CellType, FunctionType
 from typing import Any, get_args
@@ -17,6 +17,7 @@ from vkamp.front import scopes
 from vkamp.front.source import CodeKey, source_of_code
 from vkamp.ir.types import Scalar, Struct, Type, Vector, scalar_of_class
 from vkamp.lang.target import PREFIX
+from vkamp.records import dataclass
 
 
 @dataclass(frozen=True)

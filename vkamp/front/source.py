@@ -10,12 +10,12 @@ import os
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
 
 from vkamp.errors import Span, diagnostic
 from vkamp.front.lambdas import lambda_of
+from vkamp.records import dataclass
 
 #: Python's name of a lambda.
 LAMBDA = "<lambda>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from vkamp.front.guards import Guard
 from vkamp.front.source import CodeKey
+from vkamp.records import dataclass
 
 #: A number with at most this many values stays a constant; with more it becomes a run-time argument.
 _MAX_VALUES = 2

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from vkamp.ir.types import Scalar, Type, int_range
+from vkamp.records import dataclass
 
 
 def truncated_quotient(a: Any, b: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from vkamp.ir.precise import ldexp, round_away, rsqrt, scalb
 from vkamp.ir.rows import BuiltinRow, DoubleForm
+from vkamp.records import dataclass
 
 # -- references, where those of the rows are for float32 values only -----------------------------------------------
 
@@ -60,7 +61,7 @@ def _fpclassify(x: Any) -> int:
 _SMALLER, _LARGER = "(isnan({1}) || {0} < {1} ? {0} : {1})", "(isnan({1}) || {0} > {1} ? {0} : {1})"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class _Function:
     """A function in ``doubles.glsl``; without ``reference`` the row's own is one of doubles.
 

@@ -5,7 +5,7 @@ C++ AMP's model: docs/conformance.md, section 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from vkamp.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from vkamp.records import dataclass
 
 # Type classes of parameters: all parameters of one class letter get one common type.
 #   F  float32, and float64 where the row has a form for it

@@ -8,10 +8,11 @@ docs/subgroups.md states: all threads of a subgroup call a function together, so
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from vkamp.records import dataclass
 
 Operation = Literal["basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative"]
 #: What a device may support, in the order of the bits of VkSubgroupFeatureFlags; each has an extension of GLSL.

@@ -10,11 +10,11 @@ import dataclasses
 import importlib
 import math
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from vkamp.errors import UnsupportedFeatureError
+from vkamp.records import dataclass
 
 
 @dataclass(frozen=True)

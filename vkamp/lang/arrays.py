@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,6 +26,7 @@ from vkamp.lang.region import Layout
 from vkamp.lang.sources import has_memory
 from vkamp.lang.storage import Location, default_location
 from vkamp.lang.views import array_view
+from vkamp.records import dataclass
 from vkamp.tracebacks import entry_point
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import Future, TimeoutError
 from datetime import datetime
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vkamp.errors import AmpError
 from vkamp.tracebacks import entry_point
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+def _new_future() -> Future[None]:
+    from concurrent.futures import Future  # It takes 8 ms with what it imports, and many programs need none.
+
+    return Future()
 
 
 @entry_point
@@ -32,7 +40,7 @@ class completion_future:
     @classmethod
     def _run(cls, work: Callable[[], object]) -> completion_future:
         """Does ``work`` in a separate thread."""
-        future: Future[None] = Future()
+        future = _new_future()
         future.set_running_or_notify_cancel()
 
         def run() -> None:
@@ -52,7 +60,7 @@ class completion_future:
     @classmethod
     def _ready(cls) -> completion_future:
         """An operation that has ended."""
-        future: Future[None] = Future()
+        future = _new_future()
         future.set_result(None)
         return cls._of(future)
 
@@ -84,6 +92,8 @@ class completion_future:
 
     def wait_for(self, seconds: float) -> bool:
         """Wait at most ``seconds``; return whether the operation has ended (AMP: ``wait_for``)."""
+        from concurrent.futures import TimeoutError
+
         try:
             self._operation().exception(max(seconds, 0))
         except TimeoutError:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from vkamp.lang.region import ByteSet
 from vkamp.lang.storage import Location
+from vkamp.records import dataclass
 
 #: Moves that a home remembers; older ones are only counted.
 _KEEP = 64

@@ -11,7 +11,6 @@ import collections.abc
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from vkamp.lang.device import constant
 from vkamp.lang.dtypes import dtype_name, number_kind
 from vkamp.lang.index_space import extent, index, tiled_index
 from vkamp.lang.vectors import ShortVector
+from vkamp.records import dataclass
 
 #: A kind of argument: a number's dtype, a struct's dtype with its class, or one of the words below.
 Kind = Any

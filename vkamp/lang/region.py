@@ -7,7 +7,6 @@ covers the same bytes whatever its dtype.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.lang.copying import copy_bytes
+from vkamp.records import dataclass
 
 _Parity = NDArray[np.bool_]
 

@@ -7,7 +7,6 @@ The classes of :mod:`vkamp.run` implement these protocols; nothing here depends 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from vkamp.errors import AmpError
 from vkamp.lang.access import access_type
 from vkamp.lang.region import ByteSet, Footprint, Layout
+from vkamp.records import dataclass
 
 if TYPE_CHECKING:
     from vkamp.lang.host_memory import Lease

@@ -8,13 +8,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from vkamp.lang.dtypes import aligned, components, convert_scalar, element_dtype
 from vkamp.lang.vectors import ShortVector, vector_class
+from vkamp.records import dataclass
 from vkamp.tracebacks import entry_point, user_frame
 
 if TYPE_CHECKING:

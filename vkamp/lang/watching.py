@@ -7,7 +7,6 @@ compares them at the next launch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from vkamp.lang.container import Container
 from vkamp.lang.home import Home, Seen
 from vkamp.lang.region import EMPTY, Layout, scatter
 from vkamp.lang.views import array_view
+from vkamp.records import dataclass
 
 
 @dataclass(frozen=True)

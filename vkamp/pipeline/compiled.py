@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vkamp import spirv
@@ -12,6 +12,7 @@ from vkamp.cache import DiskCache
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
 from vkamp.ir.passes import failure
+from vkamp.records import dataclass
 
 if TYPE_CHECKING:
     from vkamp.check.race_prover.report import RaceVerdicts

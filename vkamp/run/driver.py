@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 import threading
 import time
 import weakref
@@ -20,7 +20,12 @@ _PART, _SHORTEST, _MAX_LENGTH = 0.03, 1e-4, 5e-3
 #: checks.
 _IDLE, _IDLE_LOOKS = 4e-3, 16
 
-_log = logging.getLogger("vkamp")
+
+def _note(text: str, *values: object) -> None:
+    """For the logger, if the program has loaded ``logging``: it takes 6 ms, and cannot be loaded at the end."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        logging.getLogger("vkamp").debug(text, *values)
 
 
 def pause_after(seconds: float) -> float:
@@ -54,7 +59,7 @@ class Driver:
                 thread.start()
             except RuntimeError:
                 # The interpreter starts no threads while it shuts down: the call that waits for the work runs it.
-                _log.debug("%s: no thread", self._name)
+                _note("%s: no thread", self._name)
                 return
             self._thread = thread
         self.is_awake = True
@@ -88,7 +93,7 @@ class Driver:
                     pause = queue.drive()
                 except Exception as error:
                     # The work remains: the call that waits for it tries again and gets the error.
-                    _log.debug("%s: %s", self._name, error)
+                    _note("%s: %s", self._name, error)
                     idle = _IDLE_LOOKS
             else:
                 idle = _IDLE_LOOKS

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable, MatrixShape
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, Footprint
+from vkamp.records import dataclass
 
 #: The subgroup operations that devices may support. Kernels have no functions for the last two, but an edited shader
 #: can use them.

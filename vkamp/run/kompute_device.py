@@ -13,7 +13,6 @@ import warnings
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, EngineWarning, OutOfMemoryError
 from vkamp.progress import activity
+from vkamp.records import dataclass
 from vkamp.run import devices
 from vkamp.run.device import POOL_CAPACITY, BaseDevice, DeviceProgram
 from vkamp.run.engine import DeviceInfo, Statistics

@@ -11,17 +11,17 @@ import contextlib
 import glob
 import importlib.util
 import json
-import logging
 import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from vkamp.errors import AmpError
+from vkamp.records import dataclass
 from vkamp.run.engine import Step
 from vkamp.run.features import struct
 
@@ -80,6 +80,8 @@ def record(what: str, result: str, *, ok: bool = True, details: list[str] | None
 @cache
 def load_kp() -> Any:
     """Kompute, the module ``kp``, imported at first use."""
+    import logging  # Kompute loads it; without Kompute, few programs need it.
+
     root = logging.getLogger()
     handlers = list(root.handlers)
     try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from vkamp.errors import AmpError
+from vkamp.records import dataclass
 
 _MAGIC = 0x07230203
 _EXTENSION, _ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 10, 15, 16, 17, 54, 71

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import get_args
 
 from vkamp.artifacts import Quirk
+from vkamp.records import dataclass
 from vkamp.run.engine import DeviceInfo
 
 _LAVAPIPE, _SWIFTSHADER, _NVIDIA = "llvmpipe", "swiftshader", "nvidia"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vkamp.errors import AmpError
+from vkamp.records import dataclass
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5

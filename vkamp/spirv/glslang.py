@@ -7,14 +7,13 @@ import os
 import re
 import shutil
 import sys
-import sysconfig
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vkamp.errors import AmpError
+from vkamp.records import dataclass
 
 if TYPE_CHECKING:
     import subprocess
@@ -137,6 +136,8 @@ def find_program(names: Sequence[str], search_path: str, sdk: str) -> Compiler |
 
 def cmeel_prefixes() -> Iterator[Path]:
     """Where cmeel puts programs: the scripts that it puts on the PATH cost as much as a compilation."""
+    import sysconfig  # It takes 6 ms, and a program with compiled kernels looks for no compiler.
+
     paths = sysconfig.get_paths()
     for folder in dict.fromkeys([paths["purelib"], paths["platlib"], *sys.path]):
         prefix = Path(folder, "cmeel.prefix")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from vkamp.records import dataclass
 from vkamp.spirv.blocks import instructions
 
 _NAME, _MEMBER_NAME, _LINE, _NO_LINE = 5, 6, 8, 317
