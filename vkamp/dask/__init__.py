@@ -39,7 +39,7 @@ _registry.register()
 __all__ = [
     "Block", "Generator", "LocalCluster", "all", "any", "bincount", "block_index", "block_origin", "copy",
     "count_nonzero", "cummax", "cummin", "cumulative_prod", "cumulative_sum", "dask_setup", "default_rng",
-    "earlier_exchanges_first", "fft", "histogram", "ifft", "irfft", "map_blocks", "map_overlap", "matmul", "max", "mean",
-    "min", "overlap", "prod", "reduce", "rfft", "scan", "sort", "spill", "std", "sum", "to_device", "to_host", "topk",
-    "var", "worker_info", "worker_spec",
+    "earlier_exchanges_first", "fft", "histogram", "ifft", "irfft", "map_blocks", "map_overlap", "matmul", "max",
+    "mean", "min", "overlap", "prod", "reduce", "rfft", "scan", "sort", "spill", "std", "sum", "to_device", "to_host",
+    "topk", "var", "worker_info", "worker_spec",
 ]  # fmt: skip
