@@ -252,3 +252,18 @@ def test_nested_functions_take_keywords_after_any_arguments(accelerator_view):
     amp.parallel_for_each(accelerator_view, values.extent, keywords_after_any_arguments, values)
     k = np.arange(10, 15)
     assert np.asarray(values).tolist() == ((k + 1) * 3 + 7 + 5 + 2 * k).tolist()
+
+
+@amp.kernel
+def tuples_as_defaults(i, values):
+    def weighted(weights=(1, 2), *, scales=((3, 4), 5), shifts=()):
+        return weights[0] * scales[1] + weights[1] + scales[0][1] + len(shifts)
+
+    values[i] = weighted() + weighted((i[0], values[i])) + weighted(scales=((0, 0), values[i]), shifts=(1,))
+
+
+def test_tuples_are_defaults_of_nested_functions(accelerator_view):
+    values = amp.array_view(np.arange(10, 15, dtype=I32))
+    amp.parallel_for_each(accelerator_view, values.extent, tuples_as_defaults, values)
+    k = np.arange(5)
+    assert np.asarray(values).tolist() == (11 + k * 5 + (k + 10) + 4 + (k + 10) + 2 + 1).tolist()

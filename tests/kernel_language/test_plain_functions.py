@@ -496,3 +496,33 @@ def test_two_lambdas_on_one_line_without_columns(monkeypatch):
     inner = (lambda x: lambda x: x * 2)(0)
     texts = [ast.unparse(lambdas.lambda_of(each.__code__)) for each in (up, down, called, inner)]
     assert texts == ["lambda x: x + 1", "lambda x: x - offset", "lambda x: amp.float32(x) - offset", "lambda x: x * 2"]
+
+
+def plus_one(function):
+    @functools.wraps(function)
+    def wrapper(x, y=10, *rest):
+        return function(x, y) + 1 + len(rest)
+
+    return wrapper
+
+
+@plus_one
+def product(x, y=2):
+    return x * y
+
+
+@plus_one
+def difference(x, y=3):
+    return x - y
+
+
+@amp.kernel
+def of_wrapped_functions(idx, a, out):
+    out[idx] = product(a[idx]) + difference(a[idx], 4, 0) * 100.0
+
+
+def test_a_function_that_wraps_another_has_its_own_parameters_and_defaults(accelerator_view):
+    raw = numbers()
+    got = launched(accelerator_view, of_wrapped_functions, (), raw)
+    np.testing.assert_allclose(got, raw * 10 + 1 + (raw - 4 + 2) * 100, rtol=1e-5)
+    assert amp.func(product)(2.0) == 21.0

@@ -300,3 +300,16 @@ def test_unsigned(accelerator_view):
     same(got[0], u + U32(1) + u)
     same(got[1], [int(v) in range(3, 4000000000, 7) for v in u])
     same(got[2], [(v in (1, 3)) + 1 for v in u])
+
+
+@amp.kernel
+def by_conditions(i, x, out):
+    k = i[0]
+    out[0, k] = (5, 6)[x[i] > 3] + (1, 2)[True]
+    a, b = ((1, 2), (3, k))[k > 1 and x[i] > 3]
+    out[1, k] = a * 10 + b
+
+
+def test_a_condition_subscripts_a_tuple_as_in_python(accelerator_view):
+    x = np.array([0, 4, 3, 9], I32)
+    same(rows(accelerator_view, by_conditions, 2, I32, x), [[7, 8, 7, 8], [12, 12, 12, 33]])

@@ -197,11 +197,18 @@ def test_solve_triangular(accelerator_view):
     a = (np.random.default_rng(2).standard_normal((n, n)) / n + 2 * np.eye(n)).astype(np.complex64)
     b = np.random.default_rng(3).standard_normal((n, 2)).astype(np.complex64)
     for k, (lower, trans, unit) in enumerate(
-        [(True, "N", False), (False, "T", True), (True, "C", False), (False, "N", True)]
+        [
+            (True, "N", False),
+            (False, "T", True),
+            (True, "C", False),
+            (False, "N", True),
+            (True, 1, False),
+            (True, 2, True),
+        ]
     ):
         part = np.tril(a) if lower else np.triu(a)
         whole = part - np.diag(np.diag(part)) + np.eye(n) if unit else part
-        whole = {"N": whole, "T": whole.T, "C": whole.conj().T}[trans]
+        whole = {"N": whole, "T": whole.T, 1: whole.T, "C": whole.conj().T, 2: whole.conj().T}[trans]
         right = b if k % 2 else b[:, 0].copy()
         found = linalg.solve_triangular(
             device(a, accelerator_view), right, lower=lower, trans=trans, unit_diagonal=unit

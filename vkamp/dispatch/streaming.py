@@ -23,6 +23,7 @@ from vkamp.lang.container import Container, is_integer
 from vkamp.lang.dtypes import element_dtype
 from vkamp.lang.index_space import extent, tiled_extent
 from vkamp.lang.kernel import KernelFunction
+from vkamp.lang.overloads import own_signature
 from vkamp.lang.sources import has_memory, memory_of
 from vkamp.lang.storage import Location, default_location
 from vkamp.lang.transfer import copy
@@ -138,7 +139,7 @@ class _Cut:
 
 def _arguments(kernel: KernelFunction, views: Sequence[Any], start: str | None) -> tuple[dict[str, Any], str | None]:
     """The kernel's arguments by name; what is memory is a container or an ndarray."""
-    parameters = list(inspect.signature(kernel.function).parameters.values())[1:]
+    parameters = list(own_signature(kernel.function).parameters.values())[1:]
     names = [each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     if start is not None and start not in names:
         raise AmpError(f"start={start!r}: {kernel.__name__} has the parameters {', '.join(names)}")

@@ -16,7 +16,7 @@ from vkamp.front import convert
 from vkamp.front.context import Context, handles
 from vkamp.front.scopes import name_nodes, own_nodes, parameters
 from vkamp.front.source import Source, as_function
-from vkamp.front.values import Closure, Constant, LocalFunction, Number, Object, Value
+from vkamp.front.values import Closure, Constant, LocalFunction, Number, Object, TupleValue, Value
 from vkamp.ir import nodes as ir
 from vkamp.lang.kernel import func
 
@@ -90,10 +90,17 @@ def _signature(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> inspect.Sign
 
 def _default(ctx: Context, name: str, node: ast.expr) -> Value:
     value = ctx.expr(node)
-    constant = isinstance(value, Constant) or (isinstance(value, Number) and isinstance(value.expr, ir.Const))
-    if not constant and not isinstance(value, (Object, Closure)):
+    if not _is_known(value):
         convert.no_constant(ctx, value, node, f"the default of `{name}`", "a value")
     return value
+
+
+def _is_known(value: Value) -> bool:
+    if isinstance(value, TupleValue):
+        return all(map(_is_known, value.items))
+    if isinstance(value, Number):
+        return isinstance(value.expr, ir.Const)
+    return isinstance(value, (Constant, Object, Closure))
 
 
 def check_captures(ctx: Context, value: Closure) -> None:

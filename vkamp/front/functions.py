@@ -46,6 +46,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT16, FLOAT64, INT32, Scalar, Struct, Vector
 from vkamp.lang.device import constant
 from vkamp.lang.kernel import DeviceFunction
+from vkamp.lang.overloads import own_signature
 
 #: Forms of one function for other arguments, each in the call of the one before.
 _MAX_DEPTH = 32
@@ -80,7 +81,7 @@ def _device_callee(ctx: Context, function: FunctionType, node: ast.Call, *, by_v
         name=name,
         by_value=by_value,
         outer=function,
-        signature=inspect.signature(function),
+        signature=own_signature(function),
         source=lambda: source_of(function),
         lookup=lambda span: outside_lookup(ctx.module, function, {}, is_kernel=False),
         local_names=lambda: local_names(function),

@@ -56,6 +56,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import COMPLEX, FLOAT64, INT32, NUMBERS, Array, Struct, Vector, is_object, promoted, scalar_fields
 from vkamp.lang.device import MARK, MathNamespace
+from vkamp.lang.overloads import own_signature
 from vkamp.lang.subgroups import SubgroupNamespace
 from vkamp.lang.target import TargetTraits
 
@@ -159,7 +160,7 @@ def _bind_operator(module: Module, name: str, kind: OperatorType) -> Closure:
 
 def _parameters(function: FunctionType, values: dict[str, Value], bound: int) -> inspect.Signature:
     """A function's parameters except for those that are bound, with the defaults that the launch passes."""
-    signature = inspect.signature(function)
+    signature = own_signature(function)
     left = list(signature.parameters.values())[bound:]
     return signature.replace(parameters=[_with_default(p, values) for p in left])
 

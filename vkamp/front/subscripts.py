@@ -225,11 +225,15 @@ def _components(ctx: Context, item: Value, part: ast.expr) -> tuple[Value, ...]:
 
 def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript) -> Value:
     found = convert.number(ctx, key, node.slice)
-    if convert.scalar_type(found) == BOOL or (isinstance(found, Number) and not convert.scalar_type(found).is_integer):
+    if convert.scalar_type(found) == BOOL:
+        # In Python `True` is 1.
+        whole = convert.cast(convert.natural(ctx, found, node.slice), INT32, ctx.span(node.slice))
+        found = Number(whole)
+    if isinstance(found, Number) and not convert.scalar_type(found).is_integer:
         convert.index_expr(ctx, found, node.slice)
     size = len(owner.items)
     if isinstance(found, Number) and isinstance(found.expr, ir.Const):
-        found = Constant(found.expr.value)
+        found = Constant(int(found.expr.value))
     if isinstance(found, Constant):
         if not isinstance(found.value, int) or not (-size if owner.kind == "tuple" else 0) <= found.value < size:
             s = "" if size == 1 else "s"

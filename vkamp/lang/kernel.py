@@ -6,14 +6,13 @@ C++ AMP's model: docs/conformance.md, sections 9 and 10 (``restrict(amp)`` and `
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from vkamp.errors import AmpError
 from vkamp.lang.index_space import extent, index
-from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of
+from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of, own_signature
 from vkamp.lang.vectors import ShortVector
 from vkamp.tracebacks import entry_point, forwards
 
@@ -179,7 +178,7 @@ class DeviceFunction(Generic[_P, _R]):
         """Makes a new object what another one's :meth:`state` says."""
         (function, _), *others = forms
         cast(Any, DeviceFunction).__init__(self, function)  # mypy infers no types of a class with parameters here
-        self._others = [Form(other, inspect.signature(other), kinds) for other, kinds in others]
+        self._others = [Form(other, own_signature(other), kinds) for other, kinds in others]
         self._host = host
 
     @forwards

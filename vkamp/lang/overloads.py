@@ -115,12 +115,17 @@ def _better(mine: tuple[int, ...], other: tuple[int, ...]) -> bool:
 # -- forms and their kinds -----------------------------------------------------------------------------------------
 
 
+def own_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The parameters and defaults of a function itself, also of one that ``functools.wraps`` made look like another."""
+    return inspect.signature(function, follow_wrapped=False)
+
+
 def form_of(function: Callable[..., Any], types: Sequence[Any] | None = None, *, strict: bool = False) -> Form:
     """The form that a function's annotations, or ``types``, describe.
 
     Raises ``TypeError`` for more types than parameters and, if ``strict``, for a type that no argument can have.
     """
-    signature = inspect.signature(function)
+    signature = own_signature(function)
     names = list(signature.parameters)
     if types is not None and len(types) > len(names):
         raise TypeError(f"{len(types)} types for the {len(names)} parameters of {function.__name__}")

@@ -286,19 +286,24 @@ def slogdet(a: Any, *, accelerator_view: _View = None) -> Any:
     return _per_matrix(signs, lead), _per_matrix(logs, lead)
 
 
+#: What scipy calls them.
+_TRANSPOSITIONS: dict[str | int, str] = {"N": "N", "T": "T", "C": "C", 0: "N", 1: "T", 2: "C"}
+
+
 @function
 def solve_triangular(
-    a: Any, b: Any, *, lower: bool = False, trans: str = "N", unit_diagonal: bool = False,
+    a: Any, b: Any, *, lower: bool = False, trans: str | int = "N", unit_diagonal: bool = False,
     accelerator_view: _View = None,
 ) -> Any:  # fmt: skip
     """Solves ``op(a) @ x = b`` with triangular matrices (scipy: ``solve_triangular``). ``b`` is that of :func:`solve`.
 
-    ``trans``: "N", "T" or "C". Only one triangle of ``a`` is read. A zero on the diagonal gives infinite or NaN
-    elements.
+    ``trans``: "N", "T" or "C", or their numbers 0, 1 and 2. Only one triangle of ``a`` is read. A zero on the diagonal
+    gives infinite or NaN elements.
     """
     lead, n, _ = batch_of(a, "solve_triangular")
-    if trans not in ("N", "T", "C"):
-        raise ValueError(f"trans must be one of 'N', 'T', 'C', not {trans!r}")
+    if trans not in _TRANSPOSITIONS:
+        raise ValueError(f"trans must be one of 'N', 'T', 'C' or 0, 1, 2, not {trans!r}")
+    trans = _TRANSPOSITIONS[trans]
     view = where(accelerator_view, a, b)
     dtype = type_of(a, b)
     batch, shape, right = _right_side(lead, n, b, dtype, view)

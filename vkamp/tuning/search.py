@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.errors import AcceleratorRemovedError, AmpError
+from vkamp.lang.overloads import own_signature
 from vkamp.progress import activity
 from vkamp.run.accelerators import info_of
 from vkamp.tracebacks import entry_point
@@ -323,7 +323,7 @@ class _Searching:
         return self._call(parameters, given)
 
     def _bound(self, given: TunedArguments) -> dict[str, Any]:
-        signature = inspect.signature(self.tuned.function)
+        signature = own_signature(self.tuned.function)
         return dict(signature.bind_partial(*given.args, **given.named).arguments)
 
     def _measure(self, parameters: Parameters) -> float:
