@@ -351,6 +351,17 @@ def test_imports_inside_functions_are_few() -> None:
     assert len(LAZY_IMPORTS) <= 15
 
 
+def test_import_loads_few_libraries() -> None:
+    """What only errors, notebooks and asynchronous calls need takes 20 ms, which every program would spend."""
+    late = ("concurrent.futures", "difflib", "html.entities", "logging", "sysconfig", "traceback", "vulkan")
+    program = (
+        f"import sys, numpy; before = {{*sys.modules}}; import vkamp; "
+        f"print([name for name in {late} if name in sys.modules and name not in before])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_modules_import_in_no_circle() -> None:
     graph = {
         name_of(module): {name for lazy in (False, True) for _, name in vkamp_imports(module, in_functions=lazy)}

@@ -29,7 +29,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from vkamp.errors import AmpError
 from vkamp.ir.types import NUMBERS, VECTORS, Vector
-from vkamp.lang.sources import has_memory, values_of
+from vkamp.lang.sources import has_memory, is_masked, values_of
 
 _POSSIBLE = "real numbers of 8 to 64 bits, complex64, complex128 and structured dtypes of these; use .astype(...)"
 #: The scalar dtypes by themselves: one object for each type, whichever C type numpy gives it.
@@ -245,7 +245,7 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
     Raises TypeError for types that do not convert, OverflowError for integers out of range, and
     what :func:`element_dtype` raises.
     """
-    if isinstance(data, np.ma.MaskedArray):
+    if is_masked(data):
         raise TypeError(f"{what} is a masked array: write .filled(value)")
     if not hasattr(data, "__array__") and has_memory(data):
         data = values_of(data)

@@ -30,7 +30,7 @@ from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import ByteSet, Layout
-from vkamp.lang.sources import container_in, has_memory, memory_of
+from vkamp.lang.sources import container_in, has_memory, is_masked, memory_of
 from vkamp.lang.storage import Location, host_location
 from vkamp.tracebacks import entry_point
 
@@ -152,7 +152,7 @@ class array_view(Container):
         self._set(source._lease, layout, readonly, host)
 
     def _over_ndarray(self, source: NDArray[Any], of: ExtentLike | None, readonly: bool) -> None:
-        if isinstance(source, np.ma.MaskedArray):
+        if is_masked(source):
             raise TypeError("array_view of a masked array would lose the mask: write .filled(value)")
         plain = np.asarray(source)
         dtype = _source_dtype(plain)

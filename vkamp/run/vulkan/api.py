@@ -19,7 +19,8 @@ from vkamp.run.workarounds import has_quirk
 
 #: VK_ERROR_DEVICE_LOST
 LOST = -4
-_QUEUES = 4
+#: The queues that compute. Each takes 20 ms at the start of a program on an H200; views beyond two share them.
+_QUEUES = 2
 _HOST_MEMORY = "VK_EXT_external_memory_host"
 _MEMORY_DESCRIPTORS, _SEMAPHORE_DESCRIPTORS = "VK_KHR_external_memory_fd", "VK_KHR_external_semaphore_fd"
 #: The vendors whose devices CUDA runs on, too.
