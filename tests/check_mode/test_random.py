@@ -61,7 +61,7 @@ def both(view: amp.accelerator_view, kernel: nodes.Kernel, n: int) -> tuple[Foun
     wanted, _ = sim.check(kernel, domain, {name: values.copy() for name, values in memory.items()}, {"n": n})
     containers = {b.name: amp.array_view(memory[b.name]) for b in kernel.buffers}
     arguments = pipeline.Arguments(containers=containers, scalars={"n": n})  # type: ignore[arg-type]
-    whole = pipeline.FullKernel(kernel, RaceVerdicts())
+    whole = pipeline.FullKernel(kernel, RaceVerdicts)
     compiled = pipeline.Compiled(
         kernel.name, kernel.span, access(kernel), contiguous(kernel), (), {}, whole=lambda: whole
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -32,18 +32,22 @@ def _outside(node: FunctionNode) -> list[ast.expr]:
     return [*decorators, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
 
 
-def own_nodes(root: ast.AST) -> Iterator[ast.AST]:
+# Syntax trees are kept, and several analyses of each function ask for the nodes of each statement.
+@lru_cache(maxsize=8192)
+def own_nodes(root: ast.AST) -> tuple[ast.AST, ...]:
     """The nodes under ``root``, breadth first, without the bodies of the functions in it."""
+    found: list[ast.AST] = []
     level = [root]
     while level:
         below: list[ast.AST] = []
+        found += level
         for node in level:
-            yield node
             if isinstance(node, COMPREHENSIONS):
                 below.append(node.generators[0].iter)
             else:
                 below.extend(_outside(node) if isinstance(node, _NESTED) else ast.iter_child_nodes(node))
         level = below
+    return tuple(found)
 
 
 def comprehension_names(node: _Comprehension) -> frozenset[str]:
@@ -84,7 +88,7 @@ def name_nodes(node: FunctionNode) -> Iterator[ast.Name]:
         yield from _free(own_nodes(statement), bound)
 
 
-def _free(nodes: Iterator[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]:
+def _free(nodes: Iterable[ast.AST], bound: frozenset[str]) -> Iterator[ast.Name]:
     """The names among some nodes, and in the scopes that begin there, that are not in ``bound``."""
     for item in nodes:
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id not in bound:

@@ -105,12 +105,17 @@ def required(
         raise
 
 
+def is_verifying() -> bool:
+    """Whether the environment variable ``VKAMP_VERIFY`` asks for vkamp's checks of itself."""
+    return bool(os.environ.get("VKAMP_VERIFY"))
+
+
 def verify_if_asked(kernel: Kernel, level: str = "source", before: Kernel | None = None) -> None:
     """Verifies the IR of a level if the environment variable ``VKAMP_VERIFY`` is set.
 
     ``before``: the kernel before the pass. Functions that the pass kept are not verified again.
     """
-    if os.environ.get("VKAMP_VERIFY"):
+    if is_verifying():
         # Imported here: it is for vkamp's own tests.
         from vkamp.ir.reverification import verify_changes
 

@@ -39,7 +39,7 @@ def instrument(
     made = required("check mode", kernel.name, kernel.span, lambda: _instrument(bind_arrays(kernel), proved, left_out))
     verify_if_asked(made.kernel)
     needs = subgroup_needs(made.kernel)
-    whole = FullKernel(made.kernel, compiled.races)
+    whole = FullKernel(made.kernel, lambda: compiled.races)
     checked = dataclasses.replace(
         compiled, whole=lambda: whole, access=access(made.kernel), subgroup_needs=needs, key=None
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from vkamp import spirv
 from vkamp.artifacts import Accesses, ContainerAccess, MatrixShape, Quirk
@@ -19,11 +20,17 @@ if TYPE_CHECKING:
     from vkamp.ir.nodes import Kernel
 
 
-class FullKernel(NamedTuple):
-    """The results that only the compiler can compute."""
+class FullKernel:
+    """The results that only the compiler can compute. ``judge`` finds what is known of races, when it is asked for."""
 
-    kernel: Kernel
-    races: RaceVerdicts
+    def __init__(self, kernel: Kernel, judge: Callable[[], RaceVerdicts]) -> None:
+        self.kernel = kernel
+        self._judge = judge
+
+    @cached_property
+    def races(self) -> RaceVerdicts:
+        """What is known of races."""
+        return self._judge()
 
 
 @dataclass(frozen=True)
