@@ -165,7 +165,7 @@ def _first_of(a: Any, b: Any, c: Any) -> Any:
     return amp.uint32(0) if a else (amp.uint32(1) if b else (amp.uint32(2) if c else amp.uint32(3)))
 
 
-class _Integers(lazy.Lazy):
+class _BoundedIntegers(lazy.Lazy):
     """Unbiased integers in ``[low, low + span)`` from words, some of which are rejected.
 
     D. Lemire, *Fast Random Integer Generation in an Interval*, 2019. ``_scaled(word)`` is the product of a word and the
@@ -223,7 +223,7 @@ class _Integers(lazy.Lazy):
         return self._number(a), self._number(b), self._number(c), self._number(d)
 
 
-class Integers(_Integers):
+class Integers(_BoundedIntegers):
     """Integers of 32 bits, as uint32."""
 
     __slots__ = ("low", "rejected", "span")
@@ -254,7 +254,7 @@ class Integers(_Integers):
         return self.low + half
 
 
-class WideIntegers(_Integers):
+class WideIntegers(_BoundedIntegers):
     """Integers of 64 bits, each as two words."""
 
     __slots__ = ("low", "rejected", "span")
