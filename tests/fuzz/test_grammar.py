@@ -11,15 +11,15 @@ from unittest import mock
 
 import pytest
 
-from tools.fuzz import grammar
+from tools.fuzz import grammar, operators
 from tools.fuzz.__main__ import main
 from tools.fuzz.expressions import Scope
 from tools.fuzz.forms import FORMS
-from tools.fuzz.pairs import wanted
 from tools.fuzz.programs import _Maker, program
 from tools.fuzz.run import Failure, compare, forget, load, run
 from tools.fuzz.statements import line
 from tools.fuzz.tree import Container, Program
+from tools.fuzz.wanted import wanted
 from vkamp.front import context
 from vkamp.ir import builtins, types
 
@@ -53,7 +53,7 @@ def test_the_first_kernels_want_everything():
     wants = [wanted(seed) for seed in range(5_000)]
     expressions = {pair for each in wants for pair in each.expressions}
     assert expressions == {(e, p) for e in grammar.EXPRESSIONS for p in grammar.POSITIONS if grammar.possible(e, p)}
-    assert {pair for each in wants for pair in each.operators} == set(grammar.operator_pairs())
+    assert {pair for each in wants for pair in each.operators} == set(operators.operator_pairs())
     assert {pair for each in wants for pair in each.statements} == {
         (s, e) for s in grammar.STATEMENTS for e in grammar.ENCLOSING
     }
@@ -143,7 +143,7 @@ def test_what_the_language_gets_new_is_claimed():
         assert "builtin: newest of variable" in grammar.claimed()
     with mock.patch.dict(context._HANDLERS, {__import__("ast").Await: lambda *_: None}):
         assert "source: Await" in grammar.claimed()
-    assert {*types.SCALARS, *types.SMALL} - {"bfloat16"} <= set(grammar.TYPES)
+    assert {*types.SCALARS, *types.SMALL} - {"bfloat16"} <= set(operators.TYPES)
 
 
 def test_the_command_counts_and_runs_nothing():

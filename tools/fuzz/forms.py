@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from tools.fuzz.expressions import Scope
-from tools.fuzz.pairs import FLOAT, PAIR, Pairs
+from tools.fuzz.pairs import Pairs
+from tools.fuzz.placed import FLOAT, PAIR
 from tools.fuzz.statements import line
 from tools.fuzz.tree import BOOL, INT, UINT, Expr, Kind, Lines, Stmt
 

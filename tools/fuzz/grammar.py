@@ -9,24 +9,20 @@ read by ``ast``, the types are those that the generator knows.
 from __future__ import annotations
 
 import ast
-import functools
-import itertools
 from collections import Counter
 from collections.abc import Iterator
 
+from tools.fuzz.operators import SMALL, called, operator_pairs, operators_of, space_of
 from tools.fuzz.rows import LEFT_OUT
-from tools.fuzz.tree import Expr, Kind, Lines, Program, fill, source_of
-from vkamp.ir import types
+from tools.fuzz.tree import Program, source_of
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
 from vkamp.ir.types import SCALARS
 
-__all__ = ["ALIVE", "AROUND", "ENCLOSING", "EXPRESSIONS", "FORM_NAMES", "OPERATORS", "POSITIONS", "SHAPES",
-           "STATEMENTS", "TYPES", "claimed", "form_pairs", "pairs_of", "pairs_of_seeds", "possible",
+__all__ = ["ALIVE", "AROUND", "ENCLOSING", "EXPRESSIONS", "FORM_NAMES", "POSITIONS", "SHAPES",
+           "STATEMENTS", "claimed", "form_pairs", "pairs_of", "pairs_of_seeds", "possible",
            "report"]  # fmt: skip
 
-#: The types that only memory has: integers. Random kernels have no bfloat16; tests/types compares it with ml_dtypes.
-SMALL = tuple(name for name, kind in types.SMALL.items() if kind.is_integer)
 
 # -- expressions and positions -------------------------------------------------------------------------------------
 
@@ -136,19 +132,6 @@ class _Names:
                     self.tuples.add(node.targets[0].id)
 
 
-def called(node: ast.Call) -> str:
-    """The last part of the name of a called function."""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
-def _space(node: ast.Call) -> str:
-    """The name before the dot: ``amp``, ``math``, ``fast_math``, ``barrier``, ..."""
-    if not isinstance(node.func, ast.Attribute):
-        return ""
-    owner = node.func.value
-    return owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-
-
 def expression_kind(node: ast.AST, names: _Names) -> str:
     """The kind of an expression; ``""`` if it is not an operand."""
     if isinstance(node, ast.Constant):
@@ -182,7 +165,7 @@ def expression_kind(node: ast.AST, names: _Names) -> str:
 
 
 def _call_kind(node: ast.Call, names: _Names) -> str:
-    name, space = called(node), _space(node)
+    name, space = called(node), space_of(node)
     if space == "subgroup":
         return "subgroup"
     if name.startswith("atomic_"):
@@ -408,7 +391,7 @@ class _Sequences:
             return "structs" if isinstance(node.args[1], ast.Name) and node.args[1].id in structs else "array"
         if name in structs:
             return "struct"
-        return "vector" if name[-1:] in "234" and _space(node) == "amp" else ""
+        return "vector" if name[-1:] in "234" and space_of(node) == "amp" else ""
 
     def kind(self, node: ast.AST) -> str:
         """The sort of sequence of an expression."""
@@ -561,101 +544,6 @@ def _barrier_pairs(block: list[ast.stmt], around: tuple[str, ...], names: _Names
                     yield f"alive: {kind} in {where}"
 
 
-# -- operators and types -------------------------------------------------------------------------------------------
-
-#: The possible operands: the scalars, the small integers in memory, and literals.
-TYPES = (*SCALARS, *SMALL, "int literal", "float literal")
-OPERATORS = ("+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!=")
-_SYMBOLS: dict[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&",
-    ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
-    ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
-
-
-def is_float(kind: str) -> bool:
-    """Whether a type is one of floats."""
-    return kind.startswith("float")
-
-
-def operator_pairs() -> list[tuple[str, str, str]]:
-    """Every operator with two types of operands."""
-    found = []
-    for left, op, right in itertools.product(TYPES, OPERATORS, TYPES):
-        if "literal" in left and "literal" in right:
-            continue
-        if op in ("&", "|", "^", "<<", ">>") and (is_float(left) or is_float(right)):
-            continue
-        found.append((left, op, right))
-    return found
-
-
-_KIND_TYPES = {"int": "int32", "uint": "uint32", "bool": "bool", "exact": "float32", "rough": "float32",
-               "raw": "float32", "special": "float32"}  # fmt: skip
-
-
-def type_name(kind: Kind) -> str:
-    """A kind's scalar type; ``""`` for vectors and structs."""
-    return _KIND_TYPES.get(kind.base, kind.base if kind.base in TYPES else "") if kind.count == 1 else ""
-
-
-@functools.lru_cache(maxsize=100_000)
-def _typed(text: str, kinds: tuple[str, ...], statement: bool) -> tuple[tuple[str, str, str], ...]:
-    """The operators in a format string over operands of these types."""
-    holes = tuple(Expr(Kind("int"), f"hole{n}_") for n in range(len(kinds)))
-    source = fill(text, holes) if holes else text
-    try:
-        tree = ast.parse(source + (" pass" if source.endswith(":") else ""))
-    except SyntaxError:
-        return ()
-    types = {f"hole{n}_": kind for n, kind in enumerate(kinds)}
-    found: list[tuple[str, str, str]] = []
-
-    def of(node: ast.AST) -> str:
-        if isinstance(node, ast.Name):
-            return types.get(node.id, "")
-        if isinstance(node, ast.Constant):
-            return f"{type(node.value).__name__} literal"
-        if isinstance(node, ast.UnaryOp):
-            return of(node.operand)
-        if isinstance(node, ast.Call):
-            for arg in node.args:
-                of(arg)
-            return called(node) if called(node) in TYPES else ""
-        if isinstance(node, ast.BinOp):
-            left, right = of(node.left), of(node.right)
-            found.append((left, _SYMBOLS.get(type(node.op), "**"), right))
-            return left if "literal" not in left else right
-        if isinstance(node, ast.Compare):
-            parts = [of(node.left), *map(of, node.comparators)]
-            for n, op in enumerate(node.ops):
-                found.append((parts[n], _SYMBOLS.get(type(op), "in"), parts[n + 1]))
-            return "bool"
-        for child in ast.iter_child_nodes(node):
-            of(child)
-        return ""
-
-    of(tree)
-    return tuple(found)
-
-
-def _walk(expression: Expr) -> Iterator[Expr]:
-    yield expression
-    for arg in expression.args:
-        yield from _walk(arg)
-
-
-def _operators(lines: Lines) -> Iterator[tuple[str, str, str]]:
-    for statement in lines:
-        for text, args, block in statement.parts:
-            yield from _typed(text, tuple(type_name(a.kind) for a in args), True)
-            for arg in args:
-                for each in _walk(arg):
-                    yield from _typed(each.text, tuple(type_name(a.kind) for a in each.args), False)
-            if block is not None:
-                yield from _operators(block)
-
-
 # -- builtins ------------------------------------------------------------------------------------------------------
 
 #: Shapes of the arguments of builtins.
@@ -769,7 +657,7 @@ def pairs_of(program: Program) -> Counter[str]:
             found |= set(_statements(function.body, (where,), names, False))
             found |= set(_forms(function.body, where, sequences, False))
     found |= {f"operator: {left} {op} {right}" for lines in (program.prelude, program.body)
-              for left, op, right in _operators(lines)}  # fmt: skip
+              for left, op, right in operators_of(lines)}  # fmt: skip
     return Counter(found)
 
 
@@ -790,7 +678,7 @@ def _calls(node: ast.Call, names: _Names) -> Iterator[str]:
     name = called(node)
     if name.startswith("atomic_"):
         yield f"atomic: {name}"
-    if _space(node) == "subgroup":
+    if space_of(node) == "subgroup":
         yield f"subgroup: {name}"
 
 

@@ -6,9 +6,9 @@ import math
 
 from tools.fuzz.expressions import Array, Scope, Shape
 from tools.fuzz.forms import Forms
-from tools.fuzz.pairs import Wanted, wanted
 from tools.fuzz.statements import LOOPS, Place, line
 from tools.fuzz.tree import BOOL, EXACT, INT, RAW, ROUGH, SPECIAL, UINT, Container, Expr, Kind, Lines, Program, Stmt
+from tools.fuzz.wanted import Wanted, wanted
 
 __all__ = ["program"]
 
