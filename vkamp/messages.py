@@ -214,7 +214,7 @@ MESSAGES: dict[str, Message] = {
     "VKA340": Message("a section of rank {rank} takes an index, an extent, both, or {count} whole numbers", "{advice}"),
     "VKA341": Message(
         "the section {what} in dimension {dim}{of}",
-        "the origin must be inside, the length at least 1, and the end not beyond the end of the container",
+        "the origin must be inside, the length at least 1, and the end within the container",
     ),
     "VKA342": Message(
         "a view of {wanted} elements does not fit into {have}",

@@ -72,7 +72,7 @@ def test_strides(accelerator_view, cut):
 
 @row(
     "6",
-    "strides that are no multiple of the element",
+    "strides that are not a multiple of the element",
     differs="each launch works on a copy without gaps, and refuses another view of what it writes",
 )
 def test_odd_strides(accelerator_view):
@@ -310,7 +310,7 @@ def test_reinterpret(accelerator_view, source, target):
     assert np.all(np.asarray(back) == 3)
 
 
-@row("6", "reinterpret_as: bytes that are no whole multiple are an error")
+@row("6", "reinterpret_as: bytes that are not a whole multiple are an error")
 def test_reinterpret_rest():
     with pytest.raises(amp.AmpError, match="20 bytes are not a whole number of 12-byte elements"):
         amp.array_view(np.zeros(5, F32)).reinterpret_as([("x", F32), ("y", F32), ("z", F32)])

@@ -180,7 +180,7 @@ def test_members(accelerator_view):
     assert records[1].item().tolist() == (55, 10) and records[0].item().tolist() == (0, 0)
 
 
-@row("11", "atomics are no order across locations: not fences")
+@row("11", "atomics order nothing across locations: they are not fences")
 def test_no_fences(accelerator_view):
     # What can be relied on: the order of one location, and all after the launch.
     ticket, order = amp.array_view(np.zeros(1, I32)), amp.array_view(np.full(COUNT, -1, I32))
@@ -199,7 +199,7 @@ def test_on_the_host():
         amp.atomic_fetch_add(amp.array_view(numbers(3))[0], 1)
 
 
-@row("11", "a target that is no element is a compile error")
+@row("11", "a target that is not an element is a compile error")
 def test_no_element(accelerator_view):
     out = amp.array_view(np.zeros(3, I32))
     with pytest.raises(amp.CompileError):

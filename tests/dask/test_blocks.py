@@ -402,7 +402,8 @@ def plain(idx, out):  # type: ignore[no-untyped-def]
 
 
 ERRORS = [
-    (lambda: vd.map_blocks(plain, cases.f, dtype="f4"), "plain is no kernel: decorate the function with @amp.kernel"),
+    (lambda: vd.map_blocks(plain, cases.f, dtype="f4"),
+     "plain is not a kernel: decorate the function with @amp.kernel"),
     (lambda: vd.map_blocks(cases.affine, 2, dtype="f4"),
      "map_blocks without a Dask array among its arguments needs chunks="),
     (lambda: vd.map_overlap(cases.five_point, F, depth=1, boundary=0),

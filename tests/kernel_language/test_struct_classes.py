@@ -111,7 +111,7 @@ def test_copies_and_pickles():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Vector(1, 2, 3), "Vector has 2 fields, and 3 values are given"),
+        (lambda: Vector(1, 2, 3), "Vector has 2 fields, but 3 values were given"),
         (lambda: Vector(z=1), "Vector has no field z; it has x, y"),
         (lambda: Vector(1, x=2), "Vector got two values for x"),
         (lambda: Particle(id=1.5), "a value of type float64 does not convert to int32"),

@@ -248,7 +248,7 @@ def test_a_stream_that_fails(shared, fake):
     buffer = shared.buffer(np.zeros(N))
     lent = [buffer.external().lend(stream) for stream in (3, 8)]
     fake.broken = 8
-    with pytest.raises(AmpError, match=r"waiting for a stream of CUDA failed: cuStreamSynchronize gave CUDA_ERROR"):
+    with pytest.raises(AmpError, match=r"waiting for a CUDA stream failed: cuStreamSynchronize gave CUDA_ERROR"):
         buffer.download(0, 4)
     with pytest.raises(AmpError, match=r"CUDA's stream 0x8 can no longer be ordered with launches .*: keep a stream"):
         add(shared, buffer, 1)

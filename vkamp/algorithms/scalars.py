@@ -68,7 +68,7 @@ class device_scalar:
 
     def __index__(self) -> int:
         if self._dtype.kind not in "iu":
-            raise TypeError(f"a device_scalar of {self._dtype} is no index")
+            raise TypeError(f"a device_scalar of {self._dtype} cannot be an index")
         return int(self.item())
 
     def __float__(self) -> float:

@@ -119,7 +119,7 @@ def map_overlap(
 
 def _check_kernel(kernel: Any) -> None:
     if not isinstance(kernel, (KernelFunction, BoundKernel)):
-        raise TypeError(f"{_name_of(kernel)} is no kernel: decorate the function with @amp.kernel")
+        raise TypeError(f"{_name_of(kernel)} is not a kernel: decorate the function with @amp.kernel")
     kernels.token_of(kernel)
 
 

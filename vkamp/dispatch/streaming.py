@@ -182,7 +182,7 @@ class _Rows:
                     has, wanted = after + cut.shape[0], cut.shape[0]
                     raise AmpError(
                         f"`{name}` of {kernel.__name__} has {has} rows, and the domain {wanted}: "
-                        f"pass whole=[{name!r}] to have all of it on the device, or halo= for rows after the thread's"
+                        f"pass whole=[{name!r}] to keep all of it on the device, or halo= for rows after the thread's"
                     )
                 found[name] = cls(name, value, shape, element_dtype(value.dtype), after)
         if not found:

@@ -174,7 +174,7 @@ def _memory(
         _fail(ctx, node, f"`{ctx.text(node)}` is an array of each thread's own", help_text)
     items = position.items if isinstance(position, TupleValue) else ()
     if len(items) != 2:
-        _fail(ctx, where, f"`{ctx.text(where)}` is no position in memory of rank 2", "write `(row, column)`")
+        _fail(ctx, where, f"`{ctx.text(where)}` is not a position in memory of rank 2", "write `(row, column)`")
     row, column = (ctx.stable(convert.cast(convert.index_expr(ctx, i, where), INT32, ctx.span(where)), n)
                    for i, n in zip(items, ("row", "column"), strict=True))  # fmt: skip
 

@@ -49,9 +49,9 @@ def problem_of(rows: int, columns: int, use: str, lanes: int) -> str | None:
         return f"a subgroup of {lanes} lanes is too small for matrices: they need {LANES_IN_ROW}"
     groups = lanes // LANES_IN_ROW
     if use != "b" and (rows <= 0 or rows % groups):
-        return f"{rows} rows are no multiple of {groups}, as they must be in subgroups of {lanes} lanes"
+        return f"{rows} rows are not a multiple of {groups}, as they must be in subgroups of {lanes} lanes"
     if use != "a" and (columns <= 0 or columns % LANES_IN_ROW):
-        return f"{columns} columns are no multiple of {LANES_IN_ROW}"
+        return f"{columns} columns are not a multiple of {LANES_IN_ROW}"
     return None
 
 

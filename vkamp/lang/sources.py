@@ -51,7 +51,7 @@ def memory_of(source: Any, *, readonly: bool) -> NDArray[Any]:
     kind = type(source).__name__
     if not readonly:
         raise TypeError(
-            f"{kind} provides a copy of its elements, so that a view would change the copy only: {_COPY}, "
+            f"{kind} provides a copy of its elements, so a view would change only the copy: {_COPY}, "
             "or array_view(..., readonly=True)"
         )
     return values_of(source)

@@ -133,7 +133,7 @@ def _make(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     assert fields is not None
     names = [f.name for f in fields]
     if len(args) > len(names):
-        raise TypeError(f"{cls.__name__} has {len(names)} fields, and {len(args)} values are given")
+        raise TypeError(f"{cls.__name__} has {len(names)} fields, but {len(args)} values were given")
     given = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:

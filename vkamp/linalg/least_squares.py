@@ -216,7 +216,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, accelerator_view: _View
         raise TypeError("lstsq takes one matrix, not a batch")
     given = shape_of(b)
     if len(given) not in (1, 2) or given[0] != rows:
-        raise amp.AmpError(f"a has {rows} rows, so b is a vector or a matrix of {rows}, not {given}")
+        raise amp.AmpError(f"a has {rows} rows, so b must have {rows} elements or rows, but its shape is {given}")
     if is_empty(a) or is_empty(b):
         return _of_nothing(a, b, rows, columns, given[1:])
     view, dtype, sides = where(accelerator_view, a, b), type_of(a, b), math.prod(given[1:])

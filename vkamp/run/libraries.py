@@ -382,7 +382,7 @@ def manifest_problem(manifest: Path) -> str | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         return f"not a driver manifest ({error})"
     if not isinstance(library, str):
-        return "not a driver manifest (library_path is no string)"
+        return "not a driver manifest (library_path is not a string)"
     # A bare file name is looked for by the system's linker, any other relative to the manifest.
     if os.path.basename(library) != library and not (manifest.parent / library).is_file():
         return f"its library {library} is missing"

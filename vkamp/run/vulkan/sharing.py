@@ -294,7 +294,7 @@ class Sharing:
             for stream in streams:
                 self.cuda.synchronize(stream)
         except CudaError as error:
-            raise AmpError(f"{self._device.info.name}: waiting for a stream of CUDA failed: {error}") from error
+            raise AmpError(f"{self._device.info.name}: waiting for a CUDA stream failed: {error}") from error
 
     def close(self) -> None:
         """Waits for CUDA's work, and destroys the semaphores; the blocks are freed one by one."""
