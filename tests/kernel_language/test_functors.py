@@ -257,3 +257,34 @@ def test_a_bound_kernel_can_be_inspected():
     blur = Blur(amp.array_view(np.zeros(12, F32)), 2, Polynomial(1.0, 2.0))
     assert "self_source" in blur.run.inspect(out.extent, out).glsl
     assert "run" in repr(blur.run)
+
+
+class Counter:
+    __STEP = 3
+
+    def __init__(self, start):
+        self.__start = start
+        self.__start__ = 100
+
+    def __moved(self, k):
+        return k + self.__start
+
+    @amp.kernel
+    def run(self, i, out):
+        def __twice(k, __by=2):
+            return k * __by
+
+        out[i] = self.__moved(__twice(i[0], __by=self.__STEP)) + self.__start__
+
+
+class SlowCounter(Counter):
+    def __init__(self):
+        super().__init__(7)
+        self.__start = -1  # this class's own
+
+
+def test_names_that_are_private_to_a_class(accelerator_view):
+    for counter, start in ((Counter(5), 5), (SlowCounter(), 7)):
+        out = amp.array_view(np.zeros(3, I32))
+        amp.parallel_for_each(accelerator_view, out.extent, counter.run, out)
+        assert np.asarray(out).tolist() == [k * 3 + start + 100 for k in range(3)]

@@ -409,3 +409,42 @@ def test_divisions_of_mixed_types(accelerator_view):
                 "/= -0": f / F32(-0.0),
             },
         )
+
+
+# fmt: off
+if True:
+    @amp.kernel
+    def outdented(i, a, out):
+        """A string whose lines begin
+  further left,
+and in the first column.
+        """
+# A comment in the first column.
+        out[i] = (a[i] *
+    2) + 1
+# fmt: on
+
+
+def test_lines_that_begin_left_of_the_function(accelerator_view):
+    a = np.arange(5, dtype=F32)
+    out = amp.array_view(np.zeros(5, F32))
+    amp.parallel_for_each(accelerator_view, out.extent, outdented, amp.array_view(a), out)
+    same(np.asarray(out), a * 2 + 1)
+
+
+def test_errors_in_indented_functions_point_into_the_file():
+    # fmt: off
+    def wrong(i, a):
+        """Text
+of two lines."""
+        a[i] = [1]
+    # fmt: on
+
+    a = amp.array_view(np.zeros(5, F32))
+    with pytest.raises(amp.CompileError) as caught:
+        amp.kernel(wrong).inspect(a.extent, a)
+    line = wrong.__code__.co_firstlineno + 3
+    message = str(caught.value)
+    assert f":{line}, in wrong" in message
+    assert "| a[i] = [1]\n" in message
+    assert "|        ^^^\n" in message

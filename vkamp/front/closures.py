@@ -51,7 +51,7 @@ def closure(ctx: Context, node: ast.FunctionDef | ast.Lambda, name: str) -> Clos
     code = LocalFunction(
         name=name,
         node=node,
-        source=Source(as_function(node), ctx.source.file, ctx.source.first_line, ctx.source.shift, name),
+        source=Source(as_function(node), ctx.source.file, ctx.source.first_line, ctx.source.first_column, name),
         signature=_signature(ctx, node),
         outer=outer,
         lookup=ctx.lookup,

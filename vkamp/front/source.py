@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import linecache
 import os
-import textwrap
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
@@ -15,6 +14,7 @@ from types import CodeType, FunctionType
 
 from vkamp.errors import Span, diagnostic
 from vkamp.front.lambdas import lambda_of
+from vkamp.front.private_names import with_private_names
 from vkamp.records import dataclass
 
 #: Python's name of a lambda.
@@ -23,12 +23,12 @@ LAMBDA = "<lambda>"
 
 @dataclass(frozen=True)
 class Source:
-    """A function's syntax tree; ``shift`` is the indentation that was taken off its lines."""
+    """A function's syntax tree; its first line, and the column in which that begins."""
 
     node: ast.FunctionDef
     file: str
     first_line: int
-    shift: int
+    first_column: int
     name: str
 
     @property
@@ -42,7 +42,7 @@ class Source:
         if self.is_lambda:
             start = self.span(self.node)
             return Span(start.file, start.line, start.column, start.line, start.column + len("lambda"), self.name)
-        line, column = self.first_line, self.shift
+        line, column = self.first_line, self.first_column
         return Span(self.file, line, column, line, column + len("def"), self.name)
 
     def span(self, node: ast.AST, caller: Span | None = None) -> Span:
@@ -57,9 +57,9 @@ class Source:
         return Span(
             self.file,
             line + base,
-            column + self.shift,
+            column,
             end_line + base,
-            end_column + self.shift,
+            end_column,
             self.name,
             caller,
         )
@@ -199,22 +199,29 @@ def _source_of(key: CodeKey) -> Source:
         lines, first = _source_lines(code)
     except (OSError, TypeError) as error:
         raise diagnostic("VKA102", None, name=code.co_name) from error
-    text = "".join(lines)
-    shift = len(lines[0]) - len(lines[0].lstrip())
+    indent = len(lines[0]) - len(lines[0].lstrip())
     try:
-        tree = ast.parse(textwrap.dedent(text))
+        found = _parsed(lines, indent)
     except SyntaxError as error:
         raise diagnostic("VKA102", None, name=code.co_name) from error
-    found = next((n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
     if found is None:
         raise diagnostic("VKA102", None, name=code.co_name)
     if isinstance(found, ast.AsyncFunctionDef):
         line = first + found.lineno - 1
-        head = Span(code.co_filename, line, shift, line, shift + len("async def "), code.co_name)
+        head = Span(code.co_filename, line, indent, line, indent + len("async def "), code.co_name)
         raise diagnostic(
             "VKA107", head, what="an `async def` function", advice="write `def`: a kernel waits at tile barriers only"
         )
-    return Source(found, code.co_filename, first, shift, code.co_name)
+    return Source(with_private_names(found, code), code.co_filename, first, indent, code.co_name)
+
+
+def _parsed(lines: list[str], indent: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The function in its lines, which may be indented; strings, comments and lines in brackets may be less so."""
+    block = ast.parse("".join(["if True:\n" * bool(indent), *lines])).body
+    if indent and isinstance(block[0], ast.If):
+        ast.increment_lineno(block[0], -1)
+        block = block[0].body
+    return next((n for n in block if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
 
 
 def _source_of_lambda(code: CodeType) -> Source:
@@ -223,7 +230,7 @@ def _source_of_lambda(code: CodeType) -> Source:
     node = lambda_of(code)
     if node is None:
         raise diagnostic("VKA102", None, name=code.co_name)
-    return Source(as_function(node), code.co_filename, 1, 0, LAMBDA)
+    return Source(with_private_names(as_function(node), code), code.co_filename, 1, 0, LAMBDA)
 
 
 def as_function(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
