@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.fft.compare import close, compare, numbers
+from tests.fft.compare import close, compare, error, numbers, wide
 from vkamp import fft
 from vkamp.algorithms import _choose
 from vkamp.fft import crossed, tiles
@@ -38,8 +38,8 @@ def _in_tiles():
         # Short lines, whose numbers change threads before and after the transform.
         ("llvmpipe@vulkan", "fft", (70, 16), -1),
         # Both transforms of a convolution in a tile, of rows and of columns.
-        ("reference", "fft", (2, 41), -1),
-        ("llvmpipe@vulkan", "fft", (41, 5), 0),
+        ("reference", "fft", (2, 67), -1),
+        ("llvmpipe@vulkan", "fft", (67, 5), 0),
         # Passes over memory for a larger prime factor, as the convolution does not fit into a tile.
         ("llvmpipe@vulkan", "fft", (2, 2 * 19 * 59), -1),
         # Prime radices of GPUs.
@@ -57,6 +57,14 @@ def test_lines_of_a_tile(accelerator, name, shape, axis):
     """On the reference accelerator also without races between threads."""
     x = numbers(*shape, dtype=np.float32 if name == "rfft" else np.complex64)
     compare(name, x, axis=axis, accelerator_view=amp.accelerator(accelerator).default_view)
+
+
+@pytest.mark.parametrize("n", [47, 3 * 47])
+def test_exact_primes(n):
+    """Prime factors up to 61 are transformed by sums, whose errors are smaller than those of convolutions."""
+    x = numbers(300, n)
+    found = fft.fft(x, accelerator_view=amp.accelerator("llvmpipe@vulkan").default_view)
+    assert error(found, np.fft.fft(wide(x))) < 1.3e-7
 
 
 @pytest.mark.parametrize(("accelerator", "n"), [("reference", 24), ("llvmpipe@vulkan", 360)])
