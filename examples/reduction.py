@@ -1,4 +1,4 @@
-"""Adds up numbers in four versions, each faster than the previous one.
+"""Adds up numbers in four versions, each with less idle time than the previous one, and compares their throughput.
 
     python examples/reduction.py [--count 1048576] [--accelerator swiftshader]
 
