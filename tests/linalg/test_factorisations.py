@@ -224,7 +224,7 @@ def test_qr(accelerator_view, dtype, shape):
 
 def check_qr(accelerator_view, dtype, shape, modes):
     random = np.random.default_rng(4)
-    a = random.standard_normal(shape) + (1j * random.standard_normal(shape) if dtype == np.complex64 else 0)
+    a = random.standard_normal(shape) + (1j * random.standard_normal(shape) if np.dtype(dtype).kind == "c" else 0)
     a = a.astype(dtype)
     rows, columns = shape[-2:]
     for mode in modes:
@@ -251,6 +251,14 @@ def test_qr_in_tiles(accelerator_view, small_tiles):
         check_qr(accelerator_view, dtype, shape, (mode,))
     # Of one shape: drivers compile the kernels of each shape anew.
     of_special_matrices(accelerator_view, np.zeros((3, 2)), np.ones((3, 2)), np.eye(3)[:, :2])
+
+
+@pytest.mark.sample("llvmpipe")
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_qr_in_tiles_with_little_memory(accelerator_view, dtype):
+    """Without shuffles, the sums of 512 threads of double precision need more than 32 KiB."""
+    with forced("tiles"):
+        check_qr(accelerator_view, dtype, (130, 3), ("reduced",))
 
 
 @pytest.mark.sample("reference")

@@ -269,11 +269,27 @@ def apply_columns(
     store_columns(panel, own, n, t, start, side, last - first, threads=threads)
 
 
+def _most_threads(view: amp.accelerator_view, dtype: np.dtype[Any]) -> int:
+    """The largest number of threads of a tile: without shuffles, each needs memory in :func:`combine`."""
+    accelerator = view.accelerator
+    limits = accelerator.limits
+    if limits is None:
+        return _THREADS
+    most = min(_THREADS, limits.tile_threads)
+    columns = _BYTES // (dtype.itemsize * _LEAST_ROWS)
+    has_shuffles = not accelerator.is_emulated and "shuffle" in limits.subgroup_operations
+    if has_shuffles and limits.subgroup_size >= _FEW * columns:
+        return most
+    # The scales are real, the sums of the type of the elements.
+    parts = dtype.itemsize + (dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize)
+    while most * _AT_ONCE * parts + columns * columns * dtype.itemsize > limits.shared_bytes:
+        most //= 2
+    return most
+
+
 def shape_of(view: amp.accelerator_view, rows: int, dtype: np.dtype[Any]) -> tuple[int, int, int] | None:
     """The threads of a tile, the rows of each, and their columns; None for too many rows."""
-    limits = view.accelerator.limits
-    most = _THREADS if limits is None else limits.tile_threads
-    threads, per = threads_of(min(_THREADS, most), rows)
+    threads, per = threads_of(_most_threads(view, dtype), rows)
     # A thread's second row is below all of the columns.
     columns = min(threads, max(1, _BYTES // (dtype.itemsize * max(per, _LEAST_ROWS))))
     return (threads, per, columns) if per <= _MOST_ROWS else None
