@@ -112,6 +112,32 @@ def test_cholesky_in_tiles(accelerator_view, dtype, small_tiles):
 
 
 @pytest.mark.sample("llvmpipe")
+def test_lu_in_tiles_of_nan(accelerator_view, small_tiles):
+    """Columns of NaN, and an infinite element of a pivot's row, change nothing before them."""
+    a = np.random.default_rng(1).standard_normal((13, 13)).astype(np.float32)
+
+    def factors(a):
+        """The factors with the rows in the order of the matrix, and this order."""
+        lu, pivots = (np.asarray(each) for each in linalg.lu_factor(device(a, accelerator_view)))
+        order, _, _ = unpacked(lu, pivots)
+        return lu[np.argsort(order)], order
+
+    clean, order = factors(a)
+    of_nan = a.copy()
+    of_nan[:, 10] = np.nan
+    lu, places = factors(of_nan)
+    np.testing.assert_array_equal(lu[:, :10], clean[:, :10])
+    np.testing.assert_array_equal(places[:10], order[:10])
+    infinite = a.copy()
+    infinite[order[4], 5] = np.inf
+    lu, places = factors(infinite)
+    np.testing.assert_array_equal(places[:5], order[:5])
+    np.testing.assert_array_equal(lu[:, :5], clean[:, :5])
+    np.testing.assert_array_equal(lu[order[:4], 5], clean[order[:4], 5])
+    assert np.isinf(lu[order[4], 5])
+
+
+@pytest.mark.sample("llvmpipe")
 def test_lu_in_tiles(accelerator_view, small_tiles):
     """Several rows of each thread, panels, matrices with more rows or columns, batches, zeros."""
     for shape, dtype in (

@@ -27,6 +27,8 @@ WIDE = 64
 _THREADS, _MANY, _FEW_ROWS = 512, 512, 4
 #: The largest numbers of rows and columns of a thread, and of elements of four bytes of a thread and of a tile.
 _ROWS, _COLUMNS, _OF_THREAD, _OF_TILE = 16, 16, 64, 1 << 15
+#: Factors are at most one, but not if a matrix has infinite elements or NaN, or tiny pivots.
+_HUGE = 1e30
 #: The logarithm of the lanes of the largest subgroups.
 _MOST_BITS = 7
 #: The columns and the rows that a tile exchanges at a time.
@@ -66,49 +68,82 @@ def magnitude(x: Any) -> Any:
 
 
 @amp.func
-def find_pivot(
-    t_idx: Any, own: Any, j: Any, start: Any, rows: Any, *, threads: amp.constant, best: amp.constant
-) -> Any:
-    """The row of the largest element of the first column, from row ``j`` of the tile's rows on."""
-    found = best(-1.0, j)
+def candidate(
+    t_idx: Any, own: Any, j: Any, start: Any, rows: Any,
+    *, threads: amp.constant, best: amp.constant, has_lanes: amp.constant,
+) -> Any:  # fmt: skip
+    """The largest element of the first column, from row ``j`` of the tile's rows on, in the rows of the subgroup; where
+    subgroups are not used, in those of the thread."""
+    # Without numbers, the pivot is row ``j``: the candidate of the thread that has it.
+    found = best(-1.0 if t_idx.local[1] == j else -2.0, j)
     for r in amp.static_range(own.extent[0]):
         i = t_idx.local[1] + r * threads
         if (r > 0 or i >= j) and start + i < rows:
             size = magnitude(own[r, 0])
             if size > found.size:
                 found = best(size, i)
-    if not amp.target.cpu and amp.target.has("subgroup_shuffle") and threads % amp.target.subgroup_size == 0:
-        return _by_subgroups(
-            t_idx, found.size, found.place, width=amp.target.subgroup_size,
-            subgroups=amp.tdiv(threads, amp.target.subgroup_size),
-        )  # fmt: skip
-    return tile.reduce(t_idx, found, larger).place
+    if has_lanes:
+        found.size, found.place = _of_lanes(found.size, found.place, amp.target.subgroup_size)
+    return found
 
 
 @amp.func
-def _by_subgroups(t_idx: Any, size: Any, place: Any, *, width: amp.constant, subgroups: amp.constant) -> Any:
-    """The position of the largest size in the tile, and of equal ones the first. Each subgroup combines the results of
-    all subgroups.
+def find_pivot(
+    t_idx: Any, own: Any, upper: Any, found: Any, j: Any, *, threads: amp.constant, has_lanes: amp.constant
+) -> Any:
+    """The row of the pivot, and which row of ``upper`` has its elements. The last row of ``upper`` gets row ``j``.
 
-    The barrier before the next pivot lets threads use the memory again.
+    Each subgroup stores its candidate's row, so that with subgroups one barrier for each column suffices: ``upper`` has
+    two halves, and a half is written again only after the barrier of the next column.
     """
-    sizes = amp.tile_static(subgroups, type(size))
-    places = amp.tile_static(subgroups, amp.int32)
-    size, place = _of_lanes(size, place, width)
-    if amp.subgroup.elect():
-        sizes[amp.subgroup.id()] = size
-        places[amp.subgroup.id()] = place
+    t = t_idx.local[1]
+    half = j % 2
+    if t == j:
+        for p in amp.static_range(own.extent[1]):
+            upper[half, upper.extent[1] - 1, p] = own[0, p]
+    if has_lanes:
+        keep_row(own, upper, t, found.place, half, amp.subgroup.id(), threads=threads)
+        return _of_subgroups(
+            t_idx, found.size, found.place, half, subgroups=amp.tdiv(threads, amp.target.subgroup_size)
+        )
+    place = tile.reduce(t_idx, found, larger).place
+    keep_row(own, upper, t, place, half, 0, threads=threads)
     t_idx.barrier.wait_with_tile_static_memory_fence()
+    return place, 0
+
+
+@amp.func
+def keep_row(own: Any, upper: Any, t: Any, place: Any, half: Any, slot: Any, *, threads: amp.constant) -> Any:
+    """Stores the elements of row ``place``, if the thread has that row."""
+    if t == place & (threads - 1):
+        for r in amp.static_range(own.extent[0]):
+            if t + r * threads == place:
+                for p in amp.static_range(own.extent[1]):
+                    upper[half, slot, p] = own[r, p]
+
+
+@amp.func
+def _of_subgroups(t_idx: Any, size: Any, place: Any, half: Any, *, subgroups: amp.constant) -> Any:
+    """The position of the largest size in the tile, and of equal ones the first, and its subgroup. Each subgroup
+    combines the results of all subgroups.
+    """
+    sizes = amp.tile_static((2, subgroups), type(size))
+    places = amp.tile_static((2, subgroups), amp.int32)
+    if amp.subgroup.elect():
+        sizes[half, amp.subgroup.id()] = size
+        places[half, amp.subgroup.id()] = place * subgroups + amp.subgroup.id()
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    width = amp.target.subgroup_size
     first = amp.subgroup.lane() % min(width, subgroups)
-    size = sizes[first]
-    place = places[first]
+    size = sizes[half, first]
+    place = places[half, first]
     for start in amp.static_range(width, subgroups, width):
         k = min(start + first, subgroups - 1)
-        is_first = sizes[k] > size or (sizes[k] == size and places[k] < place)
-        size = sizes[k] if is_first else size
-        place = places[k] if is_first else place
+        is_first = sizes[half, k] > size or (sizes[half, k] == size and places[half, k] < place)
+        size = sizes[half, k] if is_first else size
+        place = places[half, k] if is_first else place
     size, place = _of_lanes(size, place, min(width, subgroups))
-    return place
+    return place // subgroups, place % subgroups
 
 
 @amp.func
@@ -125,41 +160,49 @@ def _of_lanes(size: Any, place: Any, lanes: Any) -> Any:
 
 
 @amp.func
-def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, *, threads: amp.constant) -> Any:
-    """Exchanges the rows ``j`` and ``place``, which are ``upper[1]`` and ``upper[0]``, and eliminates the first column.
+def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, slot: Any, *, threads: amp.constant) -> Any:
+    """Exchanges the rows ``j`` and ``place``, and eliminates the first column.
 
     It subtracts multiples of the pivot's row from the rows below, and moves the first column to the end. Of a thread's
     rows, only the first one can be above row ``j``.
     """
     columns = own.extent[1]
+    half = j % 2
+    old = upper.extent[1] - 1
     kind = type(own[0, 0])
     # If the pivot is 0, so are the elements below it.
     inverse = kind(1)
-    if magnitude(upper[0, 0]) != 0:
-        inverse = inverse / upper[0, 0]
+    if magnitude(upper[half, slot, 0]) != 0:
+        inverse = inverse / upper[half, slot, 0]
     # Most threads have neither of the two rows, and skip both.
     if t == place & (threads - 1) and place != j:
         for r in amp.static_range(own.extent[0]):
             if t + r * threads == place:
                 for p in amp.static_range(columns):
-                    own[r, p] = upper[1, p]
+                    own[r, p] = upper[half, old, p]
     if t == j:
         for p in amp.static_range(columns):
-            own[0, p] = upper[0, p]
+            own[0, p] = upper[half, slot, p]
     factors = amp.private(own.extent[0], kind)
     for r in amp.static_range(own.extent[0]):
         factors[r] = own[r, 0]
         if r > 0 or t > j:
             factors[r] = factors[r] * inverse
-    for p in amp.static_range(1, columns):
-        # All threads go the same way.
-        if p < columns - j:
-            x = upper[0, p]
+    total = kind(0)
+    for r in amp.static_range(own.extent[0]):
+        total += factors[r]
+    # Finished columns only move. On an H200, all of LU is 2 % faster if they lose multiples of zero than with a
+    # condition for each column; but a NaN or an infinite factor needs that.
+    if magnitude(total) < _HUGE:
+        for p in amp.static_range(1, columns):
+            x = upper[half, slot, p] if p < columns - j else kind(0)
             for r in amp.static_range(own.extent[0]):
                 own[r, p - 1] = own[r, p] - factors[r] * x if r > 0 or t > j else own[r, p]
-        else:
+    else:
+        for p in amp.static_range(1, columns):
             for r in amp.static_range(own.extent[0]):
-                own[r, p - 1] = own[r, p]
+                is_changed = p < columns - j and (r > 0 or t > j)
+                own[r, p - 1] = own[r, p] - factors[r] * upper[half, slot, p] if is_changed else own[r, p]
     for r in amp.static_range(own.extent[0]):
         own[r, columns - 1] = factors[r]
 
@@ -181,24 +224,20 @@ def factor_columns(
     kind = type(panel[0, 0, 0])
     rows = panel.extent[2]
     own = amp.private((per, columns), kind)
-    upper = amp.tile_static((2, columns), kind)
+    has_lanes = not amp.target.cpu and amp.target.has("subgroup_shuffle") and threads % amp.target.subgroup_size == 0
+    # The rows of the candidates for the pivot, and the row that it replaces.
+    upper = amp.tile_static((2, 1 + (amp.tdiv(threads, amp.target.subgroup_size) if has_lanes else 1), columns), kind)
     corner = amp.tile_static((columns, columns), kind)
     places = amp.tile_static(columns, amp.int32)
     sources = amp.tile_static((2, columns), amp.int32)
     load_columns(panel, own, n, t, start, start - first, stop - first, threads=threads)
     for j in range(count):
-        place = find_pivot(t_idx, own, j, start, rows, threads=threads, best=best)
-        if t == place & (threads - 1):
-            for r in amp.static_range(per):
-                if t + r * threads == place:
-                    for p in amp.static_range(columns):
-                        upper[0, p] = own[r, p]
+        found = candidate(t_idx, own, j, start, rows, threads=threads, best=best, has_lanes=has_lanes)
+        place, slot = find_pivot(t_idx, own, upper, found, j, threads=threads, has_lanes=has_lanes)
         if t == j:
-            for p in amp.static_range(columns):
-                upper[1, p] = own[0, p]
             places[j] = place
-        t_idx.barrier.wait_with_tile_static_memory_fence()
-        eliminate(own, upper, t, j, place, threads=threads)
+        eliminate(own, upper, t, j, place, slot, threads=threads)
+    t_idx.barrier.wait_with_tile_static_memory_fence()
     if t < columns:
         for c in amp.static_range(columns):
             corner[t, c] = own[0, c]
@@ -283,12 +322,18 @@ def exchange_others(t_idx, a, pivots, start, stop, *, wide: amp.constant):
         places[j] = pivots[n, start + j] - start if j < count else j
     t_idx.barrier.wait_with_tile_static_memory_fence()
     for j in range(t, wide, _ACROSS * _DOWN):
-        sources[0, j] = source_of(places, j, count)
+        source = j
+        target = places[j]
         # A row after those of the panel is stored once, for the last exchange that it takes part in.
-        is_last = places[j] >= count
-        for q in range(j + 1, count):
-            is_last = is_last and places[q] != places[j]
-        sources[1, j] = source_of(places, places[j], count) if is_last else -1
+        is_last = target >= count
+        for r in range(count):
+            q = count - 1 - r
+            other = places[q]
+            is_last = is_last and (q <= j or other != places[j])
+            source = other if source == q else (q if source == other else source)
+            target = other if target == q else (q if target == other else target)
+        sources[0, j] = source
+        sources[1, j] = target if is_last else -1
     t_idx.barrier.wait_with_tile_static_memory_fence()
     k = t_idx.tile[1] * _ACROSS + t % _ACROSS
     k = k if k < start else k + count
