@@ -128,11 +128,38 @@ def test_tables(folder: Path, tmp_path: Path, arrays: Any) -> None:
     made._warned.clear()
     with pytest.warns(TuningWarning, match=r"default\.json is not used: kernel must be one of doubled, not another$"):
         assert made.chosen(*arrays) == made.space.default
-    (place / "default.json").write_text("{}")
-    tables.table.cache_clear()
+    for text, reason in (
+        ("{}", r"KeyError\('entries'\)"), ('{"entries": [7]}', "TypeError"), ("{", "JSONDecodeError"),
+        ("[]", "TypeError"),
+    ):  # fmt: skip
+        (place / "default.json").write_text(text)
+        tables.table.cache_clear()
+        autotuned.changed()
+        made._warned.clear()
+        with pytest.warns(TuningWarning, match=rf"default\.json is not a table of tuned parameters: {reason}"):
+            assert made.chosen(*arrays) == made.space.default
     autotuned.changed()
-    with pytest.raises(amp.AmpError, match=r"default\.json is not a table of tuned parameters: KeyError\('entries'\)$"):
-        made.chosen(*arrays)
+    # Once.
+    assert made.chosen(*arrays) == made.space.default
+
+
+def test_tables_of_other_devices(folder: Path, tmp_path: Path, arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device uses the tables of its family and its vendor only."""
+    place = tmp_path / "tables"
+    made = amp.autotune(PARAMETERS, key=lambda a, out: len(a.extent), tables=place)(launch)
+    write_table(place, "lavapipe", made.name, {**FOUND, "tile": 32})
+    write_table(place, "nvidia", made.name, FOUND)
+    own = info_of(arrays[0].accelerator_view)
+    assert own is not None
+    for name, parameters in (
+        ("NVIDIA H200", {**FOUND, "kernel": doubled}),
+        ("llvmpipe (LLVM 15.0.6, 256 bits)", {**FOUND, "tile": 32, "kernel": doubled}),
+        ("SwiftShader Device (Subzero)", made.space.default),
+        ("AMD Radeon RX 7900 XTX (RADV NAVI31)", made.space.default),
+    ):
+        monkeypatch.setattr(autotuned, "info_of", lambda view, name=name: dataclasses.replace(own, name=name))
+        autotuned.changed()
+        assert made.chosen(*arrays) == parameters
 
 
 @pytest.mark.parametrize(
@@ -162,7 +189,17 @@ def test_shipped_tables_are_legal() -> None:
         assert found
         for (function, _), entry in found.items():
             assert isinstance(autotuned.registry[function].space.read(entry["parameters"]), Parameters)
-            run = {"date", "driver", "engine", "accelerator", "seconds", "default_seconds", "command"}
+            run = {
+                "date",
+                "driver",
+                "engine",
+                "accelerator",
+                "seconds",
+                "default_seconds",
+                "command",
+                "timed",
+                "untried",
+            }
             assert entry["run"].keys() >= run
 
 

@@ -164,7 +164,7 @@ class Autotuned:
             found = self._read(entry.get("parameters"), limits, store.where(self.identity, call.key))
             if found is not None:
                 return found
-        listed = tables.find(info, self.name, call.key, self.options["tables"] or tables.FOLDER)
+        listed = self._listed(info, call.key)
         if listed is not None:
             found = self._read(listed[1].get("parameters"), limits, listed[0])
             if found is not None:
@@ -184,10 +184,22 @@ class Autotuned:
             reason = "`where` refuses them on this device"
         except ValueError as error:
             reason = str(error)
+        self._warn(where, f"{where} is not used: {reason}")
+        return None
+
+    def _listed(self, info: Any, key: str) -> tuple[str, dict[str, Any]] | None:
+        """The entry of a table and its file. If a file is no table, ``None``, with one warning."""
+        folder = self.options["tables"] or tables.FOLDER
+        try:
+            return tables.find(info, self.name, key, folder)
+        except AmpError as error:
+            self._warn(str(folder), str(error))
+            return None
+
+    def _warn(self, where: str, message: str) -> None:
         if where not in self._warned:
             self._warned.add(where)
-            warnings.warn(f"{self.name}: {where} is not used: {reason}", TuningWarning, stacklevel=2)
-        return None
+            warnings.warn(f"{self.name}: {message}", TuningWarning, stacklevel=2)
 
     def __repr__(self) -> str:
         return f"<amp.autotune {self.__name__}: {self.space.size} candidates>"

@@ -146,5 +146,7 @@ def entry_of(search: Search, run: dict[str, Any]) -> dict[str, Any]:
             "accelerator": search.accelerator,
             "seconds": search.seconds_of(search.best),
             "default_seconds": search.seconds_of(search.default),
+            "timed": sum(bool(each.seconds) for each in search.trials),
+            "untried": search.untried,
         },
     }

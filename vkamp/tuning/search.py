@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -338,13 +339,7 @@ class _Searching:
         """The best candidate of a large space: the search starts at the default and the shipped tables, and goes to
         neighbours.
         """
-        starts = [self.default]
-        for name in tables.names_of(info_of(self.view)):
-            for entry in tables.table(name, self.tuned.options["tables"] or tables.FOLDER).values():
-                if entry["function"] == self.tuned.name and not self.space.refusal(
-                    {n: tuple(v) if isinstance(v, list) else v for n, v in entry["parameters"].items()}
-                ):
-                    starts.append(self.space.read(entry["parameters"]))
+        starts = [self.default, *self._from_tables()]
         timing.warm(self._chain(self.default))
         fresh = list(dict.fromkeys([*starts, *(near for each in starts for near in self.space.neighbours(each))]))
         times: dict[Parameters, float] = {}
@@ -358,6 +353,16 @@ class _Searching:
         for trial in self.trials.values():
             trial.seconds = []
         return sorted(times, key=lambda each: times[each])[: 2 * _KEPT]
+
+    def _from_tables(self) -> Iterator[Parameters]:
+        """The parameters that the tables for the device have for any key, but not those that the space lacks."""
+        for name in tables.names_of(info_of(self.view)):
+            # A call warns of a file that is no table, or of parameters that it cannot use.
+            with contextlib.suppress(AmpError):
+                for entry in tables.table(name, self.tuned.options["tables"] or tables.FOLDER).values():
+                    if entry["function"] == self.tuned.name:
+                        with contextlib.suppress(ValueError):
+                            yield self.space.read(entry.get("parameters"))
 
 
 def _labels(parameters: Parameters) -> dict[str, Any]:
