@@ -170,6 +170,7 @@ def test_tables_of_other_devices(folder: Path, tmp_path: Path, arrays: Any, monk
         ("NVIDIA GeForce RTX 2060", ("nvidia", "default")),
         ("AMD Radeon RX 7900 XTX (RADV NAVI31)", ("amd-rdna3", "amd", "default")),
         ("llvmpipe (LLVM 15.0.6, 256 bits)", ("lavapipe", "default")),
+        ("llvmpipe (LLVM 15.0.6, 512 bits)", ("default",)),
         ("SwiftShader Device (Subzero)", ("swiftshader", "default")),
         ("Something", ("default",)),
     ],

@@ -16,7 +16,8 @@ FOLDER = Path(__file__).parent / "tables"
 #: Parts of the names of devices, and their tables, from the specific to the general.
 _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"swiftshader", ("swiftshader",)),
-    (r"llvmpipe", ("lavapipe",)),
+    # With vectors of other widths, its subgroups have other sizes, and other parameters are right.
+    (r"llvmpipe.*\b256 bits", ("lavapipe",)),
     (r"nvidia.*\b(H100|H200|H800|H20|GH200)\b", ("nvidia-hopper", "nvidia")),
     (r"nvidia.*(\bRTX 40\d\d|\bL40S?\b|\bL4\b|Ada Generation)", ("nvidia-ada", "nvidia")),
     (r"nvidia", ("nvidia",)),
