@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import vkamp as amp
 from tests.library_views import forced
 from vkamp import algorithms as alg
 from vkamp.algorithms import radix_sort_sweep
+from vkamp.dispatch import preparing
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +43,16 @@ def test_every_size(accelerator_view):
     keys = amp.array(raw, accelerator_view=accelerator_view)
     assert alg.sort(keys, out=keys, descending=True) is keys
     np.testing.assert_array_equal(np.asarray(keys), np.sort(raw)[::-1])
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_all_passes_have_one_kernel(accelerator_view, monkeypatch):
+    monkeypatch.setattr(preparing, "_cache", OrderedDict())
+    raw = np.random.default_rng(2).integers(-(1 << 31), 1 << 31, 4099).astype(np.int32)
+    found = alg.sort(amp.array(raw, accelerator_view=accelerator_view))
+    np.testing.assert_array_equal(np.asarray(found), np.sort(raw))
+    compiled = [programs.compiled.name for kept in preparing._cache.values() for programs in kept]
+    assert compiled.count("sweep") == 1
 
 
 @pytest.mark.parametrize("lanes", [8, 64])

@@ -340,5 +340,5 @@ def sort_pairs(
             view, domain, sweep, keys, given, target, target_of_values, words, status, spare, n, shift, number,
             digits, items=items, has_values=has_values, shares=shares, many=many,
         )  # fmt: skip
-        keys, given = lazy.Elements(target), lazy.Elements(target_of_values)
+        keys, given = lazy.Elements(target).flat(), lazy.Elements(target_of_values).flat()
         status, spare = spare, status

@@ -184,4 +184,4 @@ def sort_pairs(
             view, domain, move_tiles, keys, given, counts, target, target_of_values, n, shift, digits,
             items=items, has_values=has_values, shares=shares,
         )  # fmt: skip
-        keys, given = lazy.Elements(target), lazy.Elements(target_of_values)
+        keys, given = lazy.Elements(target).flat(), lazy.Elements(target_of_values).flat()

@@ -28,6 +28,17 @@ def limited(kernel: ir.Kernel, limit: int) -> ir.Kernel:
     return kept if count <= limit else unrolled(kept)
 
 
+def with_loops(kernel: ir.Kernel) -> ir.Kernel:
+    """The kernel with loops that no driver is asked to unroll, for bodies that are too long for copies."""
+    functions = [dataclasses.replace(f, body=_kept(f.body)) for f in (*kernel.functions, kernel.body)]
+    return dataclasses.replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
+
+
+def _kept(block: ir.Block) -> ir.Block:
+    inner = (ir.map_blocks(statement, _kept) for statement in block)
+    return tuple(dataclasses.replace(s, unroll=False) if isinstance(s, ir.For) and s.unroll else s for s in inner)
+
+
 def _block(block: ir.Block, chosen: Callable[[ir.For], bool]) -> ir.Block:
     out: list[ir.Stmt] = []
     for statement in block:

@@ -20,6 +20,7 @@ from vkamp.findings import Finding
 from vkamp.ir.matrix_forms import thread_by_thread
 from vkamp.ir.passes import required, verify_if_asked
 from vkamp.ir.requirements import access
+from vkamp.ir.unroll import with_loops
 from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.pipeline.compiled import Compiled, FullKernel
 from vkamp.pipeline.compiler import subgroup_needs
@@ -37,6 +38,8 @@ def instrument(
     # Functions that take tile_static arrays come once for each, so that every access has a known variable.
     kernel = thread_by_thread(compiled.kernel)
     made = required("check mode", kernel.name, kernel.span, lambda: _instrument(bind_arrays(kernel), proved, left_out))
+    # Each access is a call that drivers inline: with copies of the bodies of loops they compile for minutes.
+    made = dataclasses.replace(made, kernel=with_loops(made.kernel))
     verify_if_asked(made.kernel)
     needs = subgroup_needs(made.kernel)
     whole = FullKernel(made.kernel, lambda: compiled.races)
