@@ -207,23 +207,6 @@ def test_comments_are_python_lines_and_never_swallow_code() -> None:
 # fmt: on
 
 
-def test_a_value_that_is_kept_for_later_has_the_comment_of_its_use() -> None:
-    @amp.func
-    def stored(a: Any, i: Any, x: Any) -> Any:
-        a[i] = x
-        return x + 1
-
-    @amp.kernel
-    def kernel(idx: Any, a: Any) -> None:
-        word = a[idx] * 3
-        a[idx] = word + stored(a, idx[0], word)
-
-    view = amp.accelerator("reference").default_view
-    text = kernel.inspect(view, amp.extent(4), amp.array_view(np.zeros(4, np.int32))).glsl
-    assert text.count("// word = a[idx] * 3") == 1
-    assert "// a[idx] = word + stored(a, idx[0], word)\n    int value = word;\n" in text
-
-
 # -- the whole ---------------------------------------------------------------------------------------------------
 
 

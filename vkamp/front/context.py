@@ -226,8 +226,6 @@ class Context:
     is_kernel: bool = field(kw_only=True)
     block: list[ir.Stmt] = field(default_factory=list, init=False)
     slots: dict[str, Slot] = field(default_factory=dict, init=False)
-    #: The statement that is lowered.
-    statement: ast.stmt | None = field(default=None, init=False)
     local_names: set[str] = field(default_factory=set, init=False)
     variables: list[ir.Variable] = field(default_factory=list, init=False)
     #: Run-time parameters of a device function, in the order of its arguments.
@@ -335,16 +333,14 @@ class Context:
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Lowers statements into the block under construction, as far as they are reached."""
-        outer = self.statement
         for statement in body:
             handler = _HANDLERS.get(type(statement))
             if handler is None:
                 self.refuse(statement)
-            self.leaves, self.statement = None, statement
+            self.leaves = None
             handler(self, statement)
             if self.leaves is statement:
-                break
-        self.statement = outer
+                return
 
     def emit(self, statement: ir.Stmt) -> None:
         """Appends a statement to the block under construction."""
@@ -385,18 +381,10 @@ class Context:
 
     def temporary(self, name: str, expr: ir.Expr, at: int | None = None) -> ir.Expr:
         """Puts a value into a new local, before statement ``at`` of the block; its later reads see this moment."""
-        span = self._place_of_use(expr.span)
-        variable = self.new_variable(name, expr.type, span, temporary=True)
-        place = ir.Local(span, expr.type, variable)
-        self.block.insert(len(self.block) if at is None else at, ir.Assign(span, place, expr))
-        return ir.Load(span, expr.type, place)
-
-    def _place_of_use(self, span: Span) -> Span:
-        """The place of a value, or the statement that uses it: a variable's value has the place of its assignment."""
-        if self.statement is None:
-            return span
-        whole = self.span(self.statement)
-        return span if whole.line <= span.line <= whole.end_line and span.file == whole.file else whole
+        variable = self.new_variable(name, expr.type, expr.span, temporary=True)
+        place = ir.Local(expr.span, expr.type, variable)
+        self.block.insert(len(self.block) if at is None else at, ir.Assign(expr.span, place, expr))
+        return ir.Load(expr.span, expr.type, place)
 
     def type_of(self, parameter: str) -> Type:
         """The type of a parameter of this function."""

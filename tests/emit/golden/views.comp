@@ -68,7 +68,7 @@ void main() {
     window[1 + (i >> 2)][2 + (i & 3)] = values[t_idx_tile_origin_0 + i];
     // t_idx.barrier.wait()
     memoryBarrierShared(); memoryBarrierBuffer(); barrier();
-    // row = box[1]
+    // box = table.section(amp.index(i, 1), amp.extent(2, columns))
     int row_index = i;
     // row[0] = total_of(inner[i % 2]) + total_of(row.section(1, 2))
     table[table_offset + (row_index + 1) * table_stride_0 + table_stride_1] = total_of(i & 1) + total_of_1(row_index);
