@@ -233,7 +233,7 @@ def test_errors():
     with pytest.raises(AmpError, match=message.replace("at .*:", "at .*")):
         amp.stream(by_its_row, 10, [out, np.zeros(20, np.float32)], whole=["weights"])
     refused = {
-        "`values` of scaled has 10 rows, and the domain 8: pass whole=['values'] to have all of it on the device, or "
+        "`values` of scaled has 10 rows, and the domain 8: pass whole=['values'] to keep all of it on the device, or "
         "halo= for rows after the thread's": lambda: amp.stream(scaled, 8, [1.0, values, values[:8]]),
         "halo must be a number of rows, 0 or more, not -1": lambda: amp.stream(plain, 10, [values, out], halo=-1),
         "block must be a number of rows, 1 or more, not 0": lambda: amp.stream(plain, 10, [values, out], block=0),
