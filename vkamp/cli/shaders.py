@@ -267,8 +267,9 @@ def check(names: tuple[str, ...], folder: Path | None) -> int:
 def watch(names: tuple[str, ...], period: float, times: int | None, folder: Path | None) -> int:
     """Check each shader when it is saved, and show the compiler's errors at once; Ctrl-C ends the command."""
     store = _store(folder)
-    say(f"watching {store.folder}")
+    # Before the message: whoever reads that may save an edit at once.
     before = store.snapshot()
+    say(f"watching {store.folder}")
     seen = 0
     while times is None or seen < times:
         time.sleep(period)
