@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
@@ -60,25 +62,36 @@ def product(left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
 # -- affine forms --------------------------------------------------------------------------------------------------
 
 
-def affine(expr: ir.Expr) -> tuple[dict[ir.Expr, int], int]:
+#: Terms with their factors, and a constant.
+Affine: TypeAlias = tuple[dict[ir.Expr, int], int]
+
+
+def affine(expr: ir.Expr, known: Mapping[str, Affine] = MappingProxyType({})) -> Affine:
     """An integer expression as a sum of other expressions, each with its factor, and a constant.
 
-    The sum is right modulo the size of the type, as its integers wrap.
+    The sum is right modulo the size of the type, as its integers wrap. ``known``: the values of variables
+    that are sums, by name.
     """
     if isinstance(expr, ir.Const):
         return {}, int(expr.value)
+    if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and expr.place.variable.name in known:
+        return known[expr.place.variable.name]
     if isinstance(expr, ir.Binary) and expr.op in ("add", "sub"):
-        terms, constant = affine(expr.left)
-        others, other = affine(expr.right)
+        terms, constant = affine(expr.left, known)
+        others, other = affine(expr.right, known)
         sign = 1 if expr.op == "add" else -1
         total = dict(terms)
         for term, factor in others.items():
             total[term] = total.get(term, 0) + sign * factor
         return {t: f for t, f in total.items() if f}, constant + sign * other
-    if isinstance(expr, ir.Binary) and expr.op == "mul" and isinstance(expr.right, ir.Const):
-        terms, constant = affine(expr.left)
-        factor = int(expr.right.value)
-        return {t: f * factor for t, f in terms.items() if factor}, constant * factor
+    if isinstance(expr, ir.Binary) and expr.op in ("mul", "shl"):
+        left, right = expr.left, expr.right
+        if isinstance(left, ir.Const) and expr.op == "mul":
+            left, right = right, left
+        if isinstance(right, ir.Const) and (expr.op == "mul" or 0 <= right.value < 31):
+            terms, constant = affine(left, known)
+            factor = int(BINARY[expr.op].apply(1, int(right.value)))
+            return {t: f * factor for t, f in terms.items() if factor}, constant * factor
     return {expr: 1}, 0
 
 

@@ -13,8 +13,7 @@ def unrolled(kernel: ir.Kernel, chosen: Callable[[ir.For], bool] = lambda loop: 
     """The kernel with copies in the place of those loops to unroll that are ``chosen``."""
     if not any(isinstance(s, ir.For) and s.unroll for s in kernel.statements()):
         return kernel
-    functions = [dataclasses.replace(f, body=_block(f.body, chosen)) for f in (*kernel.functions, kernel.body)]
-    return dataclasses.replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
+    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_block(f.body, chosen)))
 
 
 def limited(kernel: ir.Kernel, limit: int) -> ir.Kernel:
@@ -30,8 +29,7 @@ def limited(kernel: ir.Kernel, limit: int) -> ir.Kernel:
 
 def with_loops(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with loops that no driver is asked to unroll, for bodies that are too long for copies."""
-    functions = [dataclasses.replace(f, body=_kept(f.body)) for f in (*kernel.functions, kernel.body)]
-    return dataclasses.replace(kernel, functions=tuple(functions[:-1]), body=functions[-1])
+    return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=_kept(f.body)))
 
 
 def _kept(block: ir.Block) -> ir.Block:
