@@ -143,7 +143,7 @@ def test_a_halo_takes_few_tasks(direct: None) -> None:
 
 
 def after_exchanges(count: int) -> da.Array:
-    """An array of eight blocks after some exchanges of halos, each with a function of its own."""
+    """An array of eight blocks after ``count`` exchanges of halos; a different function follows each exchange."""
     found = da.zeros((32, 4), chunks=(4, 4), dtype=np.float32).map_blocks(np.copy, name="exchanged-0", dtype=np.float32)
     for number in range(1, count + 1):
         padded = vd.overlap(found, depth={0: 1}, boundary=0.0)

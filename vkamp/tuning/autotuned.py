@@ -188,7 +188,7 @@ class Autotuned:
         return None
 
     def _listed(self, info: Any, key: str) -> tuple[str, dict[str, Any]] | None:
-        """The entry of a table and its file. If a file is no table, ``None``, with one warning."""
+        """The entry of a table and its file. ``None``, with one warning, if a file is not a table."""
         folder = self.options["tables"] or tables.FOLDER
         try:
             return tables.find(info, self.name, key, folder)

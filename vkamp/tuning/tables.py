@@ -41,7 +41,7 @@ def names_of(info: DeviceInfo | None) -> tuple[str, ...]:
 def table(name: str, folder: Path = FOLDER) -> dict[tuple[str, str], dict[str, Any]]:
     """The entries of a table by function and key; empty if there is no such table.
 
-    AmpError for a file that is no table.
+    AmpError for a file that is not a table.
     """
     path = folder / f"{name}.json"
     try:
