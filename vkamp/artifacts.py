@@ -21,6 +21,7 @@ Quirk = Literal[
     "absent_lanes",
     "broadcast_floats",
     "counted_paths",
+    "distant_lanes",
     "early_exits",
     "endless_loops",
     "ends_loops",

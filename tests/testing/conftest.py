@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -42,6 +43,20 @@ class Result:
         return re.sub(r" in [\d.]+s.*", "", self.text.rstrip().splitlines()[-1]).strip("= ")
 
 
+class _Modules:
+    """The modules of vkamp at the end of a run in this process.
+
+    pytester removes the modules that a run has imported, but packages still refer to them: the next import would make
+    second copies, whose functions are others.
+    """
+
+    def __init__(self) -> None:
+        self.loaded: dict[str, ModuleType] = {}
+
+    def pytest_unconfigure(self) -> None:
+        self.loaded = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "vkamp"}
+
+
 class Project:
     """A folder with tests and a configuration."""
 
@@ -58,7 +73,9 @@ class Project:
 
     def run(self, *arguments: str) -> Result:
         """Runs pytest in the folder, in this process, with this plugin alone."""
-        done = self._pytester.runpytest_inprocess("-p", "pytest_vkamp", *OPTIONS, *arguments)
+        modules = _Modules()
+        done = self._pytester.runpytest_inprocess("-p", "pytest_vkamp", *OPTIONS, *arguments, plugins=[modules])
+        sys.modules.update(modules.loaded)
         return Result(int(done.ret), "\n".join([*done.outlines, *done.errlines, done.outlines[-1]]))
 
     def start(self, *arguments: str, plugin: tuple[str, ...] = ("-p", "pytest_vkamp"), **environment: str) -> Result:

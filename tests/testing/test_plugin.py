@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import vkamp
 from tests.testing.conftest import HEAD, ROOT
 
 KERNELS = """
@@ -44,6 +45,12 @@ def outcomes(result) -> list[str]:
     """The tests of a run with -v, with what came of them."""
     found = re.findall(r"^test_\w+\.py::(.+?) ([A-Z]{4,})(?: |$)", result.text, re.MULTILINE)
     return sorted(f"{name} {word.lower()}" for name, word in found)
+
+
+def test_modules_of_a_run_remain(project):
+    made = project("import vkamp.linalg.jacobi\n\ndef test_nothing():\n    pass\n").run()
+    assert made.code == 0
+    assert sys.modules["vkamp.linalg.jacobi"] is vkamp.linalg.jacobi
 
 
 # -- which accelerators --------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vkamp.artifacts import Quirk
 from vkamp.emit.helpers import BY_SHUFFLES, GLSL_TYPES
 from vkamp.ir import nodes as ir
-from vkamp.ir.subgroups import SUBGROUPS, Operation
+from vkamp.ir.subgroups import SUBGROUPS, Operation, SubgroupRow
 from vkamp.ir.types import FLOAT32, FLOAT64, INT32, UINT32, Type
 
 #: The functions that exchange the values of lanes whose numbers differ by xor with a distance.
@@ -21,6 +21,14 @@ def quad_swap(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk]) -
         return None
     distance = node.args[-1]
     return _SWAPS.get(int(distance.value)) if isinstance(distance, ir.Const) else None
+
+
+def helper_text(row: SubgroupRow, kind: str, quirks: Collection[Quirk]) -> str:
+    """The GLSL function that a subgroup function calls, of values of a GLSL type."""
+    text = row.helper.format(kind=kind)
+    if "distant_lanes" in quirks and kind in ("int64_t", "uint64_t", "double"):
+        text = text.replace("ShuffleUp(value, delta)", "ShuffleUp(value, min(delta, gl_SubgroupInvocationID))")
+    return f"// {row.doc}\n{text}"
 
 
 class ByShuffles(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vkamp.artifacts import MATRICES, Target
-from vkamp.emit.exchanges import by_shuffles, quad_swap
+from vkamp.emit.exchanges import by_shuffles, helper_text, quad_swap
 from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic, is_packed, memory_name
 from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
@@ -532,7 +532,7 @@ class _FunctionPrinter:
         row = SUBGROUPS[statement.name]
         if row.helper:
             kind = GLSL_TYPES[str(statement.result.type)]
-            self.shared.helpers.add(f"{row.name} {kind}", f"// {row.doc}\n{row.helper.format(kind=kind)}")
+            self.shared.helpers.add(f"{row.name} {kind}", helper_text(row, kind, self.shared.quirks))
         args, glsl = [self.expressions.plain(a) for a in statement.args], subgroup_form(statement)[0]
         if row.name == "broadcast_first" and "broadcast_floats" in self.shared.quirks:
             # All threads of the subgroup are here: the first one is that of lane 0.

@@ -916,6 +916,11 @@ double precise_hypot(double x, double y) {
 
 // -- whole numbers and remainders ------------------------------------------------------------------------------------
 
+// x without its fraction, as fast as the device can. trunc of doubles is wrong on lavapipe without AVX-512.
+double whole_part(double x) {
+    return x < 0.0lf ? ceil(x) : floor(x);
+}
+
 // x without its fraction, computed on the bits.
 double precise_trunc(double x) {
     uvec2 bits = unpackDouble2x32(x);

@@ -73,6 +73,21 @@ WORKAROUNDS = (
         "subgroupBroadcast of lane 0 is used",
     ),
     Workaround(
+        "distant_lanes",
+        _LAVAPIPE,
+        "reads 64-bit values of lanes below 0 in subgroupShuffleUp, and crashes with GALLIVM_PERF=nopt on processors "
+        "without AVX-512",
+        "the distance is at most the number of the lane",
+        test="tests/types/test_wide_operations.py",
+    ),
+    Workaround(
+        "truncated_doubles",
+        _LAVAPIPE,
+        "leaves float64 from 2^24 on unchanged in trunc, and gives 0.0 for -0.5, on processors without AVX-512",
+        "floor and ceil compute trunc, on all devices",
+        test="tests/types/test_double.py",
+    ),
+    Workaround(
         "unsigned_to_float",
         _SWIFTSHADER,
         "rounds a uint32 of at least 2^31 wrongly when it converts it to float32",

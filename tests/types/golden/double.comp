@@ -198,6 +198,11 @@ double precise_sqrt(double x) {
     return scale_by_power(root, exponent >> 1);
 }
 
+// x without its fraction, as fast as the device can. trunc of doubles is wrong on lavapipe without AVX-512.
+double whole_part(double x) {
+    return x < 0.0lf ? ceil(x) : floor(x);
+}
+
 // x without its fraction, computed on the bits.
 double precise_trunc(double x) {
     uvec2 bits = unpackDouble2x32(x);
@@ -321,7 +326,7 @@ void main() {
     // out[2, k] = math.ceil(a)
     out_[2 * out_extent_1 + k] = ceil(a);
     // out[3, k] = math.trunc(a)
-    out_[3 * out_extent_1 + k] = trunc(a);
+    out_[3 * out_extent_1 + k] = whole_part(a);
     // out[4, k] = round(a)
     out_[4 * out_extent_1 + k] = precise_round(a);
     // out[5, k] = min(a, b)
