@@ -18,10 +18,25 @@ def test_floats(accelerator_view, form):
         found = function(raw, accelerator_view=accelerator_view)
         assert np.isclose(float(found), of_numpy(raw.astype(np.float64)), rtol=1e-5)
     assert np.isclose(float(alg.var(raw, ddof=1, accelerator_view=accelerator_view)), raw.var(ddof=1), rtol=1e-5)
+    deviation = alg.std(raw.reshape(7, 100), axis=1, correction=1, accelerator_view=accelerator_view)
+    np.testing.assert_allclose(deviation, raw.reshape(7, 100).std(1, ddof=1), rtol=1e-5)
     assert np.isclose(float(alg.prod(raw[:9] / 8, accelerator_view=accelerator_view)), (raw[:9] / 8).prod(), rtol=1e-5)
     raw[400] = raw[500] = np.nan
     assert alg.argmin(raw, accelerator_view=accelerator_view) == 400
     assert alg.argmax(raw, accelerator_view=accelerator_view) == 400
+
+
+@pytest.mark.parametrize(
+    ("axis", "keepdims"), [(0, False), (1, True), (-1, False), ((0, 2), False), ((1, 2), True), (None, True)]
+)
+def test_quantiles_along_axes(accelerator_view, axis, keepdims):
+    raw = np.random.default_rng(4).normal(size=(5, 6, 7)).astype(np.float32)
+    raw[2, 3, 4] = np.nan
+    for q in (0.3, [0, 0.5, 1]):
+        found = alg.quantile(raw, q, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
+        expected = np.quantile(raw.astype(np.float64), q, axis=axis, keepdims=keepdims)
+        assert np.asarray(found).shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_counted(accelerator_view):

@@ -45,6 +45,11 @@ def test_cholesky(accelerator_view, dtype):
     assert lower.dtype == dtype
     assert (np.triu(lower, 1) == 0).all()
     assert small(lower @ lower.conj().T - a, a, n)
+    # With upper, the lower triangle is not read.
+    given = device(np.triu(a) + np.tril(np.full_like(a, np.nan), -1), accelerator_view)
+    upper = np.asarray(linalg.cholesky(given, upper=True))
+    assert (np.tril(upper, -1) == 0).all()
+    assert small(upper.conj().T @ upper - a, a, n)
 
 
 def test_cholesky_of_matrices_that_are_not_positive_definite(accelerator_view):
@@ -203,6 +208,20 @@ def test_right_sides(accelerator_view):
     factors = linalg.lu_factor(device(a.astype(np.float32), accelerator_view))
     found = np.asarray(linalg.lu_solve(factors, np.float32([2, 8])))
     np.testing.assert_allclose(found, (np.linalg.inv(a) @ np.float32([2, 8])))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_lu_solve_of_transposed_matrices(accelerator_view, dtype):
+    a = matrices(accelerator_view, dtype, 2)
+    n = a.shape[-1]
+    b = matrices(accelerator_view, dtype, 2)[:, :, :3]
+    factors = linalg.lu_factor(device(a, accelerator_view))
+    for trans, of in (("N", a), (1, np.swapaxes(a, 1, 2)), ("C", np.swapaxes(a, 1, 2).conj())):
+        found = np.asarray(linalg.lu_solve(factors, device(b, accelerator_view), trans=trans))
+        for k in range(2):
+            assert small(of[k] @ found[k] - b[k], of[k] * abs(found[k]).sum(-2).max(), n)
+    with pytest.raises(ValueError, match=r"trans must be one of 'N', 'T', 'C' or 0, 1, 2, not 3"):
+        linalg.lu_solve(factors, b, trans=3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])

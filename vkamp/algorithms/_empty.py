@@ -63,6 +63,8 @@ def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(a: Any, *, axis: Any = None, keepdims: bool = False, accelerator_view: Any = None, **named: Any) -> Any:
         a = np.asarray(a)
+        if "correction" in named:
+            named["ddof"] = named.pop("correction")
         kind = a.dtype if a.dtype.kind == "c" or a.dtype == np.float64 else np.dtype(np.float32)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)

@@ -15,9 +15,11 @@ from vkamp.algorithms._arguments import place
 from vkamp.algorithms._convert import converted
 from vkamp.algorithms._operators import NOWHERE, PairPositions
 from vkamp.algorithms.lazy import dtype_of
+from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.search import none_of
-from vkamp.algorithms.sort import order_of, taken
+from vkamp.algorithms.sort import order_of, sort, taken
+from vkamp.algorithms.transform import copy
 
 
 def nth_element(
@@ -37,41 +39,57 @@ def nth_element(
 
 
 @amp.kernel
-def _between(idx, ordered, below, weights, last, out):
-    """Interpolates between two neighbours.
+def _between(idx, ordered, below, weights, n, inner, out):
+    """Interpolates between two neighbours of a line of ``n`` elements that are ``inner`` apart.
 
     If the last element, in the order in which NaN comes last, is NaN, the result is NaN.
     """
+    first = idx[1] // inner * (n * inner) + idx[1] % inner
     i = below.value(idx[0])
     w = weights.value(idx[0])
-    x = ordered.value(i)
-    y = ordered.value(min(i + 1, last))
-    end = ordered.value(last)
+    x = ordered.value(first + i * inner)
+    y = ordered.value(first + min(i + 1, n - 1) * inner)
+    end = ordered.value(first + (n - 1) * inner)
     # An infinite element of weight 0 does not count.
     out[idx] = end if end != end else x if w == 0 or x == y else x + (y - x) * w
 
 
-def quantile(a: Any, q: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """The elements below which the fractions ``q`` of all elements are, with linear interpolation (numpy:
-    ``quantile``).
+def quantile(
+    a: Any,
+    q: Any,
+    *,
+    axis: Axes = None,
+    keepdims: bool = False,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
+    """The elements below which the fractions ``q`` of all elements are, or of those along an ``axis``, with linear
+    interpolation (numpy: ``quantile``).
 
-    ``q`` is a number from 0 to 1, which gives a device_scalar, or several, which give an array. Computed in float32;
-    for float64 in float64. NaN if an element is NaN.
+    ``q`` is a number from 0 to 1, or several; the results of several are along a new first axis. The result of one for
+    all elements is a device_scalar. Computed in float32; for float64 in float64. NaN if an element is NaN.
     """
     fractions = np.atleast_1d(np.asarray(q, np.float64))
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError("quantiles must be numbers from 0 to 1")
-    source = lazy.of(a).flat()
+    source = lazy.of(a)
     view = place(accelerator_view, source)
     dtype = np.dtype(np.float64 if dtype_of(source) == np.float64 else np.float32)
-    places = fractions * (source.extent[0] - 1)
+    row, given = in_lines(source, axis, keepdims)
+    lines = given or AxisLines(1, row.extent[0], 1, ())
+    if lines.outer * lines.inner == 1:
+        ordered = converted(lazy.take(row, order_of(view, row, False, None, None)), dtype)
+    else:
+        values = copy(converted(row, dtype), accelerator_view=view).reshape(lines.outer, lines.n, lines.inner)
+        ordered = lazy.of(sort(values, axis=1, out=values, accelerator_view=view)).flat()
+    places = fractions * (lines.n - 1)
     below = np.floor(places).astype(np.int32)
     weights = (places - below).astype(dtype)
-    ordered = converted(lazy.take(source, order_of(view, source, False, None, None)), dtype)
-    out = amp.array(amp.extent(fractions.size), dtype, accelerator_view=view)
-    last = source.extent[0] - 1
-    amp.parallel_for_each(view, out.extent, _between, ordered, lazy.of(below), lazy.of(weights), last, out)
-    return device_scalar(out) if np.ndim(q) == 0 else out
+    out = amp.array(amp.extent(fractions.size, lines.outer * lines.inner), dtype, accelerator_view=view)
+    amp.parallel_for_each(
+        view, out.extent, _between, ordered, lazy.of(below), lazy.of(weights), lines.n, lines.inner, out
+    )
+    several = (fractions.size,) if np.ndim(q) else ()
+    return out.reshape(*several, *lines.shape) if several or given else device_scalar(out.reshape(-1))
 
 
 class _Begins:

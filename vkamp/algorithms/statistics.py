@@ -155,10 +155,14 @@ def var(
     axis: Axes = None,
     keepdims: bool = False,
     ddof: float = 0,
+    correction: float | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The variance, in two passes, also along an ``axis``."""
-    return _variance(a, axis, keepdims, ddof, accelerator_view, None)
+    """The variance, in two passes, also along an ``axis``.
+
+    The sum of squares is divided by the number of elements less ``ddof``, which the array API calls ``correction``.
+    """
+    return _variance(a, axis, keepdims, ddof if correction is None else correction, accelerator_view, None)
 
 
 def std(
@@ -167,10 +171,11 @@ def std(
     axis: Axes = None,
     keepdims: bool = False,
     ddof: float = 0,
+    correction: float | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The standard deviation, the square root of the variance."""
-    return _variance(a, axis, keepdims, ddof, accelerator_view, _root)
+    """The standard deviation, the square root of the variance, with the arguments of :func:`var`."""
+    return _variance(a, axis, keepdims, ddof if correction is None else correction, accelerator_view, _root)
 
 
 @amp.func

@@ -59,11 +59,19 @@ def factor_block(t_idx, a, count):
             a[n, row, k] = block[row, k]
 
 
+@amp.kernel
+def adjoint(idx, source, out):
+    """Stores the conjugate transposes of matrices."""
+    x = source[idx[0], idx[2], idx[1]]
+    out[idx] = x.conjugate() if hasattr(x, "imag") else x
+
+
 @function
-def cholesky(a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+def cholesky(a: Any, *, upper: bool = False, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The lower triangular ``l`` with ``a = l @ l^H`` of positive definite matrices (numpy: ``linalg.cholesky``).
 
-    Only the lower triangles of ``a`` are read. The function does not wait, so it raises no LinAlgError: a matrix that
+    Only the lower triangles of ``a`` are read. With ``upper``, only the upper triangles are read, and the result is the
+    upper triangular ``u`` with ``a = u^H @ u``. The function does not wait, so it raises no LinAlgError: a matrix that
     is not positive definite gives NaN. AmpError unless the matrices are square.
     """
     lead, n, _ = batch_of(a, "cholesky")
@@ -71,7 +79,13 @@ def cholesky(a: Any, *, accelerator_view: amp.accelerator_view | None = None) ->
         return np.linalg.cholesky(a)
     view = where(accelerator_view, a)
     made = copy_of(a, type_of(a), (math.prod(lead), n, n), view)
-    factor(view, made)
+    if not upper:
+        factor(view, made)
+        return made.reshape(*lead, n, n)
+    lower = amp.array(made.extent, made.dtype, accelerator_view=view)
+    amp.parallel_for_each(view, made.extent, adjoint, made, lower)
+    factor(view, lower)
+    amp.parallel_for_each(view, made.extent, adjoint, lower, made)
     return made.reshape(*lead, n, n)
 
 

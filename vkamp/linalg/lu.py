@@ -76,10 +76,12 @@ def eliminate(idx, a, j, stop):
 
 
 @amp.kernel
-def exchange_rows(idx, b, pivots):
-    """Applies the exchanges of rows to one column."""
+def exchange_rows(idx, b, pivots, reverse):
+    """Applies the exchanges of rows to one column, from the last one on if ``reverse``."""
     n = idx[0]
-    for j in range(pivots.extent[1]):
+    count = pivots.extent[1]
+    for k in range(count):
+        j = count - 1 - k if reverse else k
         other = pivots[min(n, pivots.extent[0] - 1), j]
         if other != j:
             x = b[n, other, idx[1]]
@@ -171,9 +173,12 @@ getrf = lu_factor
 
 
 @function
-def lu_solve(factors: Any, b: Any, *, accelerator_view: _View = None) -> Any:
-    """Solves ``a @ x = b``, given the factors of ``a`` (scipy: ``lu_solve``). ``b`` is that of :func:`solve`."""
+def lu_solve(factors: Any, b: Any, *, trans: str | int = "N", accelerator_view: _View = None) -> Any:
+    """Solves ``op(a) @ x = b``, given the factors of ``a`` (scipy: ``lu_solve``). ``b`` is that of :func:`solve`,
+    ``trans`` that of :func:`solve_triangular`.
+    """
     lu, pivots = factors
+    operation = _transposition(trans)
     lead, n, _ = batch_of(lu, "lu_solve")
     view = where(accelerator_view, lu, b)
     given, places = container(lu), container(pivots)
@@ -182,15 +187,22 @@ def lu_solve(factors: Any, b: Any, *, accelerator_view: _View = None) -> Any:
         raise TypeError(f"the factors have elements of {given.dtype}, but b has elements of {right.dtype}")
     factors_of = reshaped(broadcast(given, (*batch, n, n), view), (math.prod(batch), n, n))
     pivots_of = reshaped(broadcast(places, (*batch, n), view), (math.prod(batch), n))
-    solve_with(view, factors_of, pivots_of, right)
+    solve_with(view, factors_of, pivots_of, right, operation)
     return right.reshape(*shape)
 
 
-def solve_with(view: amp.accelerator_view, lu: Any, pivots: Any, b: Any) -> None:
-    """Replaces ``b``, of rank 3, by the solution."""
-    amp.parallel_for_each(view, amp.extent(b.extent[0], b.extent[2]), exchange_rows, b, pivots)
-    _triangles.solve(view, Matrix(lu), False, True, Matrix(b))
-    _triangles.solve(view, Matrix(lu), True, False, Matrix(b))
+def solve_with(view: amp.accelerator_view, lu: Any, pivots: Any, b: Any, operation: str = "N") -> None:
+    """Replaces ``b``, of rank 3, by the solution; ``operation``: "N", "T" or "C", what is done with the matrices."""
+    columns = amp.extent(b.extent[0], b.extent[2])
+    if operation == "N":
+        amp.parallel_for_each(view, columns, exchange_rows, b, pivots, False)
+        _triangles.solve(view, Matrix(lu), False, True, Matrix(b))
+        _triangles.solve(view, Matrix(lu), True, False, Matrix(b))
+        return
+    transposed = Matrix(lu, True, operation == "C" and lu.dtype.kind == "c")
+    _triangles.solve(view, transposed, False, False, Matrix(b))
+    _triangles.solve(view, transposed, True, True, Matrix(b))
+    amp.parallel_for_each(view, columns, exchange_rows, b, pivots, True)
 
 
 def _right_side(lead: tuple[int, ...], n: int, b: Any, dtype: Any, view: amp.accelerator_view) -> Any:
@@ -290,6 +302,12 @@ def slogdet(a: Any, *, accelerator_view: _View = None) -> Any:
 _TRANSPOSITIONS: dict[str | int, str] = {"N": "N", "T": "T", "C": "C", 0: "N", 1: "T", 2: "C"}
 
 
+def _transposition(trans: str | int) -> str:
+    if trans not in _TRANSPOSITIONS:
+        raise ValueError(f"trans must be one of 'N', 'T', 'C' or 0, 1, 2, not {trans!r}")
+    return _TRANSPOSITIONS[trans]
+
+
 @function
 def solve_triangular(
     a: Any, b: Any, *, lower: bool = False, trans: str | int = "N", unit_diagonal: bool = False,
@@ -301,14 +319,12 @@ def solve_triangular(
     gives infinite or NaN elements.
     """
     lead, n, _ = batch_of(a, "solve_triangular")
-    if trans not in _TRANSPOSITIONS:
-        raise ValueError(f"trans must be one of 'N', 'T', 'C' or 0, 1, 2, not {trans!r}")
-    trans = _TRANSPOSITIONS[trans]
+    operation = _transposition(trans)
     view = where(accelerator_view, a, b)
     dtype = type_of(a, b)
     batch, shape, right = _right_side(lead, n, b, dtype, view)
     whole = broadcast(container(a), (*batch, n, n), view)
     given = copy_of(whole, dtype, (math.prod(batch), n, n), view)
-    matrix = Matrix(given, trans != "N", trans == "C" and dtype.kind == "c")
-    _triangles.solve(view, matrix, (not lower) == (trans == "N"), unit_diagonal, Matrix(right))
+    matrix = Matrix(given, operation != "N", operation == "C" and dtype.kind == "c")
+    _triangles.solve(view, matrix, (not lower) == (operation == "N"), unit_diagonal, Matrix(right))
     return right.reshape(*shape)
