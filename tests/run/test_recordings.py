@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import random
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -195,6 +196,27 @@ def test_a_few_that_come_together_are_submitted_at_once(card):
     assert set(card.read(b).tolist()) == {8 * 3 + 5}
 
 
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+def test_short_replays_gather_behind_the_first_and_start_at_once_on_an_idle_device(card):
+    queue = card.queue
+    a = card.buffer(np.zeros(N))
+    recording = queue.record([dispatch(card, "add", [a], [1])])
+    for _ in range(2):  # from then on it is known to be short
+        recording.replay()
+        queue.wait()
+    assert difference(card, recording.replay)["submissions"] == 1
+    for _ in range(3):
+        assert difference(card, recording.replay)["submissions"] == 0
+    queue.flush()
+    last = queue._state.running[-1]
+    while not queue.frames.is_done(last.frame) or time.perf_counter() < last.submitted + 1e-3:
+        time.sleep(1e-3)
+    # Nobody has waited, so that the queue has not seen the end yet; it looks some time after the last submission.
+    assert len(queue._state.running) == 2
+    assert difference(card, recording.replay)["submissions"] == 1
+    assert set(card.read(a).tolist()) == {7}
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_ready_dispatches_that_come_together(runner, seed):
     together_in_any_order(runner, seed)
@@ -290,7 +312,7 @@ def halves(runner, a, words):
 @pytest.mark.parametrize("engine", [VulkanEngine(staged=False), VulkanEngine(staged=True)])
 def test_launches_on_parts_of_a_buffer_need_no_barrier(engine, runner, monkeypatch):
     # A short recording would be submitted with others.
-    monkeypatch.setattr("vkamp.run.vulkan.queue._FEW", 0)
+    monkeypatch.setattr("vkamp.run.vulkan.recording.FEW", 0)
     a = runner.buffer(np.zeros(64))
 
     def work(pattern):

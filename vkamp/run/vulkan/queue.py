@@ -30,7 +30,7 @@ from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, H
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.late_programs import QueueWithLatePrograms, is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
-from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
+from vkamp.run.vulkan.recording import FEW, Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
 from vkamp.run.vulkan.sharing import SharedBuffer
 from vkamp.run.vulkan.submissions import QueueState, Submission, note_parts
@@ -48,8 +48,6 @@ _IN_FLIGHT, _WAITING = 64 << 20, 8 << 20
 _SMALL = 256 << 10
 #: How long a wait polls on a GPU (seconds). A CPU driver needs the processor itself.
 _POLL = 1e-4
-#: Launches of a recording that may be submitted with others.
-_FEW = 4
 #: The number of submissions on the device below which the driver thread submits more. The device always has work, and
 #: further launches are collected.
 _AHEAD = 2
@@ -98,12 +96,15 @@ class VulkanQueue(QueueWithLatePrograms):
 
     def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
         work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
-        if len(work) != len(ready) or not 1 < len(work) <= _FEW or is_awaited(work) or any(w.is_heavy for w in work):
+        if len(work) != len(ready) or not 1 < len(work) <= FEW or is_awaited(work) or any(w.is_heavy for w in work):
             return super().together(ready)
-        return partial(self._append_few, work)
+        return partial(self.replay, self._recording(work))
 
     def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
-        work = [self._bind(each, again=True) for each in dispatches]
+        return self._recording([self._bind(each, again=True) for each in dispatches])
+
+    def _recording(self, work: list[DispatchWork]) -> VulkanRecording:
+        self._check()
         if not work:
             return VulkanRecording(self, work, None)
         with self.device.lock:
@@ -142,7 +143,7 @@ class VulkanQueue(QueueWithLatePrograms):
                 # A GPU is idle, and the launch came alone before: the device starts while the host continues.
                 recorded = self._repeats.get((work.number,))
                 if recorded is not None:
-                    self._resubmit(recorded, [work], 1, recorded.slots)
+                    self._resubmit(recorded, work, 1, recorded.slots, lone=work)
                     return
             pending.append(work if self._sink is None else work.timed())
             # Another thread may have submitted everything since the launch was bound.
@@ -158,27 +159,6 @@ class VulkanQueue(QueueWithLatePrograms):
         if oldest is not None:
             self._await(oldest)
 
-    def _append_few(self, work: list[DispatchWork]) -> None:
-        """Enqueues a few pieces of checked work that come together: an idle GPU starts them by one submission."""
-        device = self.device
-        if device.forked or device.closed or device.removed is not None or not self.is_open:
-            self._check()
-        with device.lock:
-            pending, running, _ = self._state
-            is_plain = not self.immediate and self._sink is None and device.sharing is None
-            if is_plain and self._poll and not running and not pending:
-                pending.extend(work)
-                self._submit()
-                return
-            has_room = is_plain and len(pending) + len(work) < _MAX_PENDING
-            if has_room and (self._is_busy(new=0) or all(each.is_short for each in work)):
-                pending.extend(work)
-                if not self._driver.is_awake:
-                    self._driver.call()
-                return
-        for each in work:
-            self.append(each)
-
     def _may_wait(self, work: DispatchWork, count: int) -> bool:
         """Whether the last of ``count`` pending pieces of work may wait for more work."""
         if self.immediate or count >= _MAX_PENDING or self._is_shared(work.access):
@@ -186,13 +166,6 @@ class VulkanQueue(QueueWithLatePrograms):
         if work.is_heavy:
             return count < self._most_heavy() and self._is_busy()
         return work.is_short or self._is_busy()
-
-    def _may_gather(self, recording: VulkanRecording) -> bool:
-        """Whether a recording of few short launches may wait for more, which is cheaper than a submission."""
-        work = recording.work
-        if len(work) > _FEW or self.immediate or (self._poll and len(self._state.running) < _AHEAD):
-            return False
-        return all(each.is_short and not each.is_heavy and not self._is_shared(each.access) for each in work)
 
     def _most_heavy(self) -> int:
         """How many launches may be collected if the newest uses much memory."""
@@ -204,31 +177,47 @@ class VulkanQueue(QueueWithLatePrograms):
         return self.device.memory.capacity(self.device.kind) // 4
 
     def replay(self, recording: VulkanRecording) -> None:
-        """Submits a recording after everything enqueued."""
-        self._check()
-        if recording.recorded is None:
+        """Submits a recording after everything enqueued; one of few short launches may wait for more work, while the
+        device is busy.
+        """
+        device = self.device
+        if device.forked or device.closed or device.removed is not None or not self.is_open:
+            self._check()
+        work, recorded = recording.work, recording.recorded
+        if recorded is None:
             return
         oldest = None
-        with self.device.lock:
+        with device.lock:
+            pending = self._state.pending
+            is_small = recording.is_small
+            long = [each for each in work if not each.is_short] if is_small else ()
             if self._sink is not None:
                 # It is recorded again, with timestamps.
-                self._state.pending.extend([each.timed() for each in recording.work])
-                self._submit()
-            elif self._may_gather(recording):
-                pending = self._state.pending
-                pending.extend(recording.work)
+                pending.extend([each.timed() for each in work])
+                if not is_small or len(pending) >= _MAX_PENDING:
+                    self._submit()
+            elif is_small and not long and not self.immediate and self._may_gather(work):
+                pending.extend(work)
                 if len(pending) >= _MAX_PENDING:
                     self._submit()
                 elif not self._driver.is_awake:
                     self._driver.call()
             else:
-                if self._state.pending:
+                if pending:
                     self._submit()
                 # It counts as one piece, since most likely other work uses its memory, too.
-                self._resubmit(recording.recorded, recording, 1, {})
-            oldest = self._excess()
+                self._resubmit(recorded, recording, 1, {}, parts=long)
+            if len(self._state.running) > 1:
+                oldest = self._excess()
         if oldest is not None:
             self._await(oldest)
+
+    def _may_gather(self, work: Sequence[DispatchWork]) -> bool:
+        """Whether few short launches may wait for more, which is cheaper than a submission: an idle GPU starts at
+        once."""
+        if self._poll and not self._state.pending and not self._is_busy(new=0):
+            return False
+        return self.device.sharing is None or not any(self._is_shared(each.access) for each in work)
 
     def flush(self) -> None:
         self._check()
@@ -536,7 +525,8 @@ class VulkanQueue(QueueWithLatePrograms):
                     recorded = self._recorded([each for each in now if isinstance(each, DispatchWork)])
                     self._repeats.keep(key, recorded)
                 if recorded is not None:
-                    self._resubmit(recorded, now, len(now), recorded.slots, later)
+                    lone = now[0] if recorded.count == 1 and isinstance(now[0], DispatchWork) else None
+                    self._resubmit(recorded, now, len(now), recorded.slots, later, lone)
                     return
                 submission, hazards, barriers = self._record(now)
                 device.busy[id(self)] = self
@@ -561,7 +551,14 @@ class VulkanQueue(QueueWithLatePrograms):
         return Recorded(commands, work, after, barriers)
 
     def _resubmit(
-        self, recorded: Recorded, held: object, pieces: int, slots: dict[int, int], later: list[Work] | None = None
+        self,
+        recorded: Recorded,
+        held: object,
+        pieces: int,
+        slots: dict[int, int],
+        later: list[Work] | None = None,
+        lone: DispatchWork | None = None,
+        parts: Sequence[DispatchWork] = (),
     ) -> None:
         """Submits recorded work; ``later`` stays pending. The other arguments describe the submission."""
         self.device.check()
@@ -576,10 +573,7 @@ class VulkanQueue(QueueWithLatePrograms):
         except VulkanError as error:
             raise self.device.failed(error) from error
         submission = Submission(frame, recorded.access, (held, recorded), pieces, slots)
-        if isinstance(held, list) and len(held) == 1:
-            submission.lone = held[0]
-        elif isinstance(held, VulkanRecording) and len(held.work) <= _FEW:
-            submission.parts = [each for each in held.work if not each.is_short]
+        submission.lone, submission.parts = lone, parts
         if running and not behind and hazards.access is not NOTHING:
             after = hazards.and_then(after.access, after.computes, after.copies)
         self._room = -1 if slots else self._room - pieces
@@ -671,7 +665,9 @@ class VulkanQueue(QueueWithLatePrograms):
             each.is_over = True
             if each.lone is not None:
                 each.lone.took(now - each.submitted, at_most=each is not waited)
-        note_parts([each for each in over if each.parts], over[0].submitted, now)
+        with_parts = [each for each in over if each.parts]
+        if with_parts:
+            note_parts(with_parts, over[0].submitted, now)
         self._state = QueueState(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _KEPT = 64
 _SEEN = 256
 
+#: Launches of a recording that may be submitted with others.
+FEW = 4
+
 _Key = tuple[int, ...]
 
 
@@ -43,12 +46,13 @@ class Recorded:
 
 
 class VulkanRecording(Recording):
-    """A recorded command buffer with the memory that it uses."""
+    """A recorded command buffer with the memory that it uses. ``is_small``: it has few launches, and none is heavy."""
 
     def __init__(self, queue: VulkanQueue, work: list[DispatchWork], recorded: Recorded | None) -> None:
         self.queue = queue
         self.work = work
         self.recorded = recorded
+        self.is_small = len(work) <= FEW and not any(each.is_heavy for each in work)
 
     def replay(self) -> None:
         self.queue.replay(self)
