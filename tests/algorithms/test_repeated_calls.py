@@ -279,6 +279,46 @@ def test_memory_is_bounded(accelerator_view, monkeypatch):
 
 
 @pytest.mark.accelerators("llvmpipe")
+def test_a_large_call_may_hold_half_of_the_memory_of_remembered_calls(accelerator_view, monkeypatch):
+    monkeypatch.setattr(call_cache, "_most_bytes", lambda view: 400_000)
+    given = amp.array(np.ones(20_000, np.float32), accelerator_view=accelerator_view)  # a result has 80,000 bytes
+    results = [alg.scan(given) for _ in range(6)]
+    assert copies() == [2]
+    for each in results:
+        assert np.asarray(each)[-1] == 20_000
+    assert sum(copy.nbytes for call in call_cache._calls.values() for copy in call.copies or ()) <= 200_000
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_temporary_arrays_share_memory(accelerator_view, monkeypatch):
+    """Also that of the result; arrays with contents keep their own, and so do the arguments."""
+    monkeypatch.setattr(call_cache, "_LEAST_SHARED", 4 * N)
+
+    @amp.kernel
+    def add(idx, a, b, out):
+        out[idx] = a[idx] + b[idx]
+
+    values = np.arange(N, dtype=np.float32)
+    table = amp.array(values, accelerator_view=accelerator_view)
+
+    @call_cache.repeats(lambda: None)
+    def chain(a):
+        found = a
+        for _ in range(5):
+            before, found = found, amp.array(a.extent, np.float32, accelerator_view=accelerator_view)
+            amp.parallel_for_each(a.extent, add, before, table, found)
+        return found
+
+    given = amp.array(np.ones(N, np.float32), accelerator_view=accelerator_view)
+    results = [chain(given) for _ in range(4)]
+    (kept,) = [call.copies for call in call_cache._calls.values() if call.copies]
+    assert [copy.nbytes for copy in kept] == [3 * 4 * N] * 3
+    for each in results:
+        np.testing.assert_array_equal(np.asarray(each), 1 + 5 * values)
+    np.testing.assert_array_equal(np.asarray(given), np.ones(N))
+
+
+@pytest.mark.accelerators("llvmpipe")
 def test_many_threads(accelerator_view, numbers):
     wrong = []
 

@@ -11,9 +11,10 @@ can be in use.  Calls that cannot be captured, or that start from initial conten
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, TypeVar
@@ -34,6 +35,7 @@ from vkamp.lang.binding import ElementBinding
 from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, bindable
 from vkamp.lang.home import Home, epoch
+from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import extent
 from vkamp.lang.kernel import KernelFunction
 from vkamp.lang.references import another, is_unused
@@ -53,8 +55,12 @@ _MAX_LAUNCHES = 4096
 #: The bytes that remembered calls may hold: a fraction of the device's own memory, or of the host's, and at least a
 #: minimum.
 _PART, _PART_OF_HOST, _LEAST_BYTES = 16, 64, 64 << 20
-#: The part of these bytes that one call may hold.
-_PART_OF_CALL = 4
+#: The part of these bytes that the copies of one call may hold together.  A program that assigns the result to the same
+#: name in a loop needs two copies.
+_PART_OF_CALL = 2
+
+#: Smaller temporary arrays do not share memory: launches that use the same memory wait for each other.
+_LEAST_SHARED = 1 << 20
 
 _PLAIN = frozenset([type(None), str, type, np.dtype])
 
@@ -220,7 +226,10 @@ class _Key:
     def add(self, args: Sequence[Any], named: dict[str, Any]) -> bool:
         """Adds the arguments; False if a call with them is not repeated."""
         for value in args:
-            if not self._add(value):
+            if isinstance(value, Container):  # as `_add`, without its call
+                self.parts.append(id(value))
+                self.containers.append(value)
+            elif not self._add(value):
                 return False
         for name, value in named.items():
             self.parts.append(name)
@@ -291,7 +300,10 @@ def _is_its_code(function: FunctionType) -> bool:
 
 def _is_same(known: _Call, containers: Sequence[Container]) -> bool:
     """Whether the containers are those of the call: an id may have gone to another object."""
-    return all(each() is container for each, container in zip(known.containers, containers))  # noqa: B905
+    for each, container in zip(known.containers, containers):  # noqa: B905, SIM110 - a generator takes twice the time
+        if each() is not container:
+            return False
+    return True
 
 
 # -- remembered calls ----------------------------------------------------------------------------------------------
@@ -341,7 +353,7 @@ def _run_anew(
 ) -> Any:
     """Runs a call, and remembers its launches if that is possible."""
     copies = known.copies
-    if copies is None or len(copies) >= _MAX_COPIES or _calls.get(key) is not known:
+    if copies is None or _has_enough(copies) or _calls.get(key) is not known:
         return function(*args, **named)
     made = _captured(found, function, args, named)
     if made is None:
@@ -360,6 +372,14 @@ def _run_anew(
             return made.result(found.containers, made.made)
     known.copies = None
     return function(*args, **named)
+
+
+def _has_enough(copies: Sequence[_CallCopy]) -> bool:
+    """Whether a call has as many copies as it may have, or another one would hold too much memory."""
+    if not copies:
+        return False
+    nbytes = sum([each.nbytes for each in copies])
+    return len(copies) >= _MAX_COPIES or nbytes + copies[-1].nbytes > _most_bytes(copies[-1].view) // _PART_OF_CALL
 
 
 def _make_room(newest: _Call, view: accelerator_view) -> None:
@@ -418,14 +438,15 @@ def _copy_of(steps: Sequence[PreparedLaunch], found: _Key, result: Any) -> _Call
         if id(_home(container)) in own or _home(container).primary is None:
             return None
         homes[id(_home(container))] = _home(container)
-    nbytes = sum([each.stop - each.start for each in homes.values()])
+    shared = _shared_memory(steps, own, [_home(each) for each in made])
+    nbytes = sum([each.stop - each.start for key, each in homes.items() if key not in shared])
     view = steps[0].view
     moving = () if found.moving is None else _places_of(found.moving, steps)
     if moving is None:
         return None
     if nbytes > _most_bytes(view) // _PART_OF_CALL:
         return None
-    launches = tuple([_launch_of(step) for step in steps])
+    launches = tuple([_launch_of(step, shared) for step in steps])
     guards = {
         id(guard): (guard, step.request.function)
         for step in steps
@@ -455,16 +476,65 @@ def _home(container: Container) -> Home:
     return bindable(container).lease.home
 
 
-def _launch_of(step: PreparedLaunch) -> SingleLaunch:
+def _launch_of(step: PreparedLaunch, shared: Mapping[int, Lease]) -> SingleLaunch:
     """A launch whose uses do not count as references to memory: what the call made, or another call that made its
-    arguments, can be used again.
+    arguments, can be used again.  ``shared``: see :func:`_shared_memory`.
     """
     found = SingleLaunch(step)
     for use in found.uses:
         elements = use.bindable
-        if elements.lease.home.primary is not None:
-            use.bindable = ElementBinding(another(elements.lease), elements.layout)
+        home = elements.lease.home
+        if home.primary is not None:
+            lease = shared.get(id(home), elements.lease)
+            use.bindable = ElementBinding(another(lease), elements.layout)
     return found
+
+
+@dataclass(slots=True)
+class _Room:
+    """Memory for temporary arrays, one after the other, and at last for a result.  ``last``: the last launch so far
+    that uses it."""
+
+    lease: Lease
+    last: float
+    arrays: list[int]
+
+
+def _shared_memory(steps: Sequence[PreparedLaunch], own: Set[int], made: Sequence[Home]) -> dict[int, Lease]:
+    """The memory that large temporary arrays get instead of their own, by the ids of their homes.
+
+    Each array that a function makes has memory of its own while the function is captured, although no launch may use it
+    any more when the next array is first used.  A result can be such a next array.
+    """
+    results = {id(each) for each in made}
+    first: dict[int, int] = {}
+    last: dict[int, float] = {}
+    leases: dict[int, Lease] = {}
+    for number, step in enumerate(steps):
+        for each in step.uses:
+            lease = bindable(each.container).lease
+            home, key = lease.home, id(lease.home)
+            if key not in own and home.stop - home.start >= _LEAST_SHARED:
+                first.setdefault(key, number)
+                last[key] = math.inf if key in results else number
+                leases[key] = lease
+    rooms: dict[Hashable, list[_Room]] = {}
+    for key, lease in leases.items():  # in the order of their first launches
+        home = lease.home
+        # What has contents, or is kept for the next call, stays where it is.
+        if home.primary is None or home.undefined != home.everything or home in _self_resetting:
+            continue
+        alike = rooms.setdefault((home.start, home.stop, home.primary), [])
+        room = next((each for each in alike if each.last < first[key]), None)
+        if room is None:
+            alike.append(_Room(lease, last[key], [key]))
+            continue
+        if key in results:
+            room.lease = lease
+        room.last = last[key]
+        room.arrays.append(key)
+    found = [(key, room.lease) for each in rooms.values() for room in each for key in room.arrays]
+    return {key: lease for key, lease in found if leases[key] is not lease}
 
 
 _Template = Callable[[Sequence[Container], Sequence[Container]], Any]
