@@ -15,6 +15,7 @@ from tests.run.direct_engine import ENGINES, MIB, N, difference
 from tests.run.random_work import work as random_work
 from vkamp.errors import OutOfMemoryError
 from vkamp.lang.region import ByteSet
+from vkamp.run.vulkan import reused_memory
 from vkamp.run.vulkan.engine import VulkanEngine
 from vkamp.run.vulkan.free_list import FreeList
 from vkamp.run.vulkan.memory import BlockMemory
@@ -229,6 +230,44 @@ def test_small_uploads_to_memory_in_use_do_not_wait(driver):
     assert runner.queue.statistics.submissions == 0
     np.testing.assert_array_equal(runner.read(b), 2 * np.arange(N))
     assert set(runner.read(a).tolist()) == {0x01010102}
+
+
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_large_memory_of_running_work_is_used_again(card, is_kept, monkeypatch):
+    """The device goes on meanwhile.  A program that keeps all of its memory soon waits no more."""
+    monkeypatch.setattr(reused_memory, "_LARGE", 4096)
+    monkeypatch.setattr(reused_memory, "_ALLOCATION", 1.0)
+    queue, waits = card.queue, []
+    real = queue._await
+    monkeypatch.setattr(queue, "_await", lambda *args, **named: (waits.append(len(pending())), real(*args, **named)))
+
+    def pending():
+        return queue._state.running[1:]
+
+    results, places = [], set()
+    for number in range(12):
+        result = queue.allocate(4096)
+        places.add(result.slot.id)
+        card.launch_words("long", [result], [20, 5000], groups=(1, 1, 1))
+        if number % 2 == 0:
+            queue.flush()  # The other half is submitted to run during the wait.
+        results = [*results, result] if is_kept else [result]
+    assert len(places) == 12 if is_kept else len(places) <= 3
+    assert len(waits) <= (3 if is_kept else 12)
+    assert all(waits)
+
+
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+def test_a_wait_for_memory_takes_no_longer_than_an_allocation(card, monkeypatch):
+    monkeypatch.setattr(reused_memory, "_LARGE", 4096)
+    monkeypatch.setattr(reused_memory, "_ALLOCATION", 0.0)
+    for _ in range(4):
+        result = card.queue.allocate(4096)
+        card.launch_words("long", [result], [20, 50_000], groups=(1, 1, 1))
+        card.queue.flush()
+    first = card.queue._state.running[0]
+    assert not card.queue.frames.is_done(first.frame)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -169,6 +169,12 @@ class BaseDevice(ABC, Generic[S]):
             )
         return self._create(size, kind, statistics)
 
+    def has_free(self, size: int) -> bool:
+        """Whether kernels can get memory of a size class without an allocation."""
+        self.collect()
+        group = size, self.kind
+        return group in self._pool_of(group)
+
     def give_back(self, slot: S) -> None:
         """Returns memory. Finalizers call this at any time and in any thread, so it only records the return."""
         self._returned.append(slot)

@@ -65,6 +65,9 @@ class Pool(Generic[B]):
     def __iter__(self) -> Iterator[B]:
         return iter(self._free.values())
 
+    def __contains__(self, group: object) -> bool:
+        return bool(self._groups.get(group))
+
     def take(self, group: Hashable) -> B | None:
         """Removes and returns a free block of ``group``; None if there is none."""
         ids = self._groups.get(group)

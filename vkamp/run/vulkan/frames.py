@@ -184,22 +184,28 @@ class Frames:
             frame.is_over = api.check("vkGetFenceStatus", api.GetFenceStatus(api.device, frame.fence)) == 0
         return frame.is_over
 
-    def wait(self, frame: CommandFrame, poll: float, check: Callable[[], None]) -> None:
+    def wait(self, frame: CommandFrame, poll: float, check: Callable[[], None], until: float | None = None) -> None:
         """Waits for a submitted frame. It polls for the first ``poll`` seconds, since waking a thread takes longer than
-        a short kernel. ``check`` is called at intervals.
+        a short kernel. ``check`` is called at intervals. It may return earlier, at the time ``until``.
         """
-        api = self._api
+        api, length = self._api, _SLICE
         if self.is_done(frame):
             return
         if poll > 0:
             clock, status, device, fence = time.perf_counter, api.GetFenceStatus, api.device, frame.fence
-            until = clock() + poll
-            while clock() < until:
+            stop = clock() + poll
+            while clock() < stop:
                 if api.check("vkGetFenceStatus", status(device, fence)) == 0:
                     frame.is_over = True
                     return
-        while api.check("vkWaitForFences", api.WaitForFences(api.device, 1, frame.fences, 1, _SLICE)) == _TIMEOUT:
+        while True:
+            if until is not None:
+                length = max(0, min(_SLICE, int((until - time.perf_counter()) * 1e9)))
+            if api.check("vkWaitForFences", api.WaitForFences(api.device, 1, frame.fences, 1, length)) != _TIMEOUT:
+                break
             check()
+            if not length:
+                return
         frame.is_over = True
 
     def queries(self, frame: CommandFrame, count: int) -> Any:

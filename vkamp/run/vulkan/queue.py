@@ -28,10 +28,11 @@ from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work, split
 from vkamp.run.vulkan.device import VulkanDevice
-from vkamp.run.vulkan.late_programs import QueueWithLatePrograms, is_awaited
+from vkamp.run.vulkan.late_programs import is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 from vkamp.run.vulkan.recording import FEW, Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
+from vkamp.run.vulkan.reused_memory import QueueWithReusedMemory
 from vkamp.run.vulkan.sharing import SharedBuffer
 from vkamp.run.vulkan.submissions import QueueState, Submission, note_parts
 from vkamp.run.work import BoundReady
@@ -71,7 +72,7 @@ class HostBuffer(DeviceBuffer[MemorySlot]):
         return self.queue.device.tidy
 
 
-class VulkanQueue(QueueWithLatePrograms):
+class VulkanQueue(QueueWithReusedMemory):
     """One in-order queue of a device."""
 
     device: VulkanDevice
@@ -616,7 +617,7 @@ class VulkanQueue(QueueWithLatePrograms):
         api.check("vkEndCommandBuffer", api.EndCommandBuffer(frame.commands))
         return Submission.of(work, frame, stamps, self._sink), hazards, barriers
 
-    def _await(self, submission: Submission) -> None:
+    def _await(self, submission: Submission, until: float | None = None) -> None:
         """Waits until a submission has ended; releases the lock during the wait, unless a caller has it."""
         device, frame = self.device, submission.frame
         with device.lock:
@@ -630,7 +631,7 @@ class VulkanQueue(QueueWithLatePrograms):
             if self._poll:
                 with device.lock:
                     self.frames.prepare(len(self._state.running))
-            self.frames.wait(frame, self._poll, device.check)
+            self.frames.wait(frame, self._poll, device.check, until)
         except VulkanError as error:
             raise device.failed(error) from error
         finally:
