@@ -89,6 +89,26 @@ def test_lanes_are_used_again(runner):
         assert 2 * len(side._free) == len(side._all)
 
 
+@pytest.mark.parametrize("kept", [2, 128])
+def test_commands_of_the_last_places_are_kept(runner, monkeypatch, kept):
+    monkeypatch.setattr(copying, "_transfer_threads", 1)
+    monkeypatch.setattr(lanes, "_KEPT", kept)
+    records, real = [], lanes.Lane._record
+    monkeypatch.setattr(lanes.Lane, "_record", lambda self, *args: (records.append(self), real(self, *args)))
+    buffers = [runner.buffer(np.zeros(N, np.uint32)) for _ in range(2)]
+    counts = []
+    for turn in range(4):
+        for number, buffer in enumerate(buffers):
+            values = bytes_of(4 * N, 10 * number + turn)
+            buffer.upload(0, values)
+            out = np.empty_like(values)
+            buffer.download(0, out.size, None, out)
+            np.testing.assert_array_equal(out, values)
+        counts.append(len(records))
+    assert all(len(each._recorded) <= kept for each in records)
+    assert counts[3] == counts[0] if kept == 128 else counts[3] > counts[0]
+
+
 def test_transfers_of_several_threads(runner):
     """In both directions at the same time, beside launches."""
     buffers = [runner.buffer(np.zeros(N, np.uint32)) for _ in range(4)]

@@ -9,7 +9,7 @@ import pytest
 
 import vkamp as amp
 from vkamp import AmpError
-from vkamp.dispatch import streaming
+from vkamp.dispatch import launch, streaming
 
 N = 1003
 
@@ -70,6 +70,18 @@ def test_blocks_of_any_size(view, block):
     values, out = np.arange(rows, dtype=np.float32), np.zeros(rows, np.float32)
     amp.stream(scaled, rows, [3.0, values, out], block=block, accelerator_view=view)
     np.testing.assert_array_equal(out, 3 * values)
+
+
+@pytest.mark.accelerators("llvmpipe", "swiftshader")
+def test_launches_of_later_blocks_repeat(view, monkeypatch):
+    """Each block on the device is a launch of its own, and so is the last one, which has fewer rows."""
+    first = []
+    real = launch.launch_cache.launch_alike
+    monkeypatch.setattr(launch.launch_cache, "launch_alike", lambda *args: (first.append(args), real(*args))[1])
+    values, out = np.arange(403, dtype=np.float32), np.zeros(403, np.float32)
+    amp.stream(plain, amp.extent(403), [values, out], block=20, accelerator_view=view)
+    np.testing.assert_array_equal(out, values)
+    assert len(first) <= streaming._DEPTH + 1
 
 
 def test_rows_after_the_threads_own(view):

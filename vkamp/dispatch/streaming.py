@@ -221,10 +221,15 @@ class _Block:
             name: array_view(array(extent((step + each.after, *each.shape[1:])), each.dtype, accelerator_view=location))
             for name, each in rows.items()
         }
+        #: Parts by name and number of rows: launches with the same containers repeat.
+        self._parts: dict[tuple[str, int], array_view] = {}
 
     def part(self, each: _Rows, rows: int) -> array_view:
         """The part that a block with this many rows uses."""
-        found: array_view = self.arrays[each.name][0 : rows + each.after]
+        found = self._parts.get((each.name, rows))
+        if found is None:
+            # Several threads may come first: all of them get the same view.
+            found = self._parts.setdefault((each.name, rows), self.arrays[each.name][0 : rows + each.after])
         return found
 
 

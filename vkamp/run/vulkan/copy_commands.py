@@ -1,53 +1,66 @@
-"""One command buffer for copies, which the host records, submits and waits for again and again."""
+"""Command buffers for copies, of which the host submits one at a time and waits for it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
 
 
+class CopyBuffer(NamedTuple):
+    """A command buffer for copies (an array of it), and what submits it."""
+
+    commands: Any
+    submission: Any
+
+
 class CopyCommands:
-    """A command buffer of the family for copies, and a fence for its end. ``queue`` is the Vulkan queue."""
+    """Command buffers of the family for copies, and a fence for the end of the one that was submitted last. Each can be
+    recorded again, or submitted again. ``queue`` is the Vulkan queue.
+    """
 
     def __init__(self, device: VulkanDevice, queue: Any) -> None:
         api = self._api = device.api
         self._device, self._queue = device, queue
         assert api.copy_family is not None
         self._pool = api.command_pool(api.copy_family)
-        self._commands = api.command_buffer(self._pool)
         self._fences = api.ffi.new("VkFence[]", [api.create("VkFence", api.struct("VkFenceCreateInfo"))])
         self._begin = api.struct("VkCommandBufferBeginInfo")
-        self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
-        self._submit = api.struct("VkSubmitInfo")
-        self._submit.commandBufferCount = 1
-        self._submit.pCommandBuffers = self._commands
         self._to_host = api.struct("VkMemoryBarrier")
         self._to_host.srcAccessMask = api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
         self._to_host.dstAccessMask = api.vk.VK_ACCESS_HOST_READ_BIT
         #: The result of vkQueueSubmit; empty if no copy is in flight.
         self._results: list[int] = []
 
-    def begin(self) -> Any:
-        """Starts recording and returns the command buffer."""
-        self._api.check("vkBeginCommandBuffer", self._api.BeginCommandBuffer(self._commands[0], self._begin))
-        return self._commands[0]
+    def new(self) -> CopyBuffer:
+        """A new command buffer, which lives as long as these objects."""
+        commands = self._api.command_buffer(self._pool)
+        submission = self._api.struct("VkSubmitInfo")
+        submission.commandBufferCount = 1
+        submission.pCommandBuffers = commands
+        return CopyBuffer(commands, submission)
 
-    def submit(self) -> None:
-        """Makes the copies visible to the host, and submits the commands.
+    def begin(self, buffer: CopyBuffer) -> Any:
+        """Starts recording and returns the command buffer of Vulkan."""
+        self._api.check("vkBeginCommandBuffer", self._api.BeginCommandBuffer(buffer.commands[0], self._begin))
+        return buffer.commands[0]
 
-        A copy may be in flight even if this raises: call :meth:`wait` in any case.
-        """
-        api = self._api
+    def end(self, buffer: CopyBuffer) -> None:
+        """Makes the copies visible to the host, and ends recording."""
+        api, commands = self._api, buffer.commands[0]
         stages = api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT, api.vk.VK_PIPELINE_STAGE_HOST_BIT
-        api.CmdPipelineBarrier(self._commands[0], *stages, 0, 1, self._to_host, 0, api.null, 0, api.null)
-        api.check("vkEndCommandBuffer", api.EndCommandBuffer(self._commands[0]))
+        api.CmdPipelineBarrier(commands, *stages, 0, 1, self._to_host, 0, api.null, 0, api.null)
+        api.check("vkEndCommandBuffer", api.EndCommandBuffer(commands))
+
+    def submit(self, buffer: CopyBuffer) -> None:
+        """Submits what was recorded. A copy may be in flight even if this raises: call :meth:`wait` in any case."""
+        api = self._api
         with self._device.lock:
             self._device.check()
             api.check("vkResetFences", api.ResetFences(api.device, 1, self._fences))
             # A KeyboardInterrupt cannot come between the call and the record of it.
-            self._results.extend(map(api.QueueSubmit, (self._queue,), (1,), (self._submit,), (self._fences[0],)))
+            self._results.extend(map(api.QueueSubmit, (self._queue,), (1,), (buffer.submission,), (self._fences[0],)))
         api.check("vkQueueSubmit", self._results[0])
 
     def wait(self) -> None:

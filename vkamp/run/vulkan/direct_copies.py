@@ -65,6 +65,7 @@ class CopyQueue:
         self._api = device.api
         self._lock = threading.Lock()
         self._commands = CopyCommands(device, queue)
+        self._buffer = self._commands.new()
 
     def copy(self, source: MemorySlot, target: MemorySlot, regions: NDArray[np.uint64]) -> None:
         """Copies ``regions`` (rows of the positions in source and target, and the size) and waits for the end.
@@ -73,11 +74,12 @@ class CopyQueue:
         """
         rows = regions + np.array([source.offset, target.offset, 0], np.uint64)
         with self._lock:
-            commands = self._commands.begin()
+            commands = self._commands.begin(self._buffer)
             pointer = self._api.ffi.from_buffer("VkBufferCopy[]", rows)
             self._api.CmdCopyBuffer(commands, source.block.buffer, target.block.buffer, len(rows), pointer)
             try:
-                self._commands.submit()
+                self._commands.end(self._buffer)
+                self._commands.submit(self._buffer)
             finally:
                 self._commands.wait()
 

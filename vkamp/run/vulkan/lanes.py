@@ -7,7 +7,7 @@ bandwidth or the bus is the limit. The copies run on queues that do nothing else
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from vkamp.errors import OutOfMemoryError
 from vkamp.lang.copying import in_threads, transfer_threads
 from vkamp.run.engine import Statistics
-from vkamp.run.vulkan.copy_commands import CopyCommands
-from vkamp.run.vulkan.memory import Kind, MemorySlot
+from vkamp.run.vulkan.copy_commands import CopyBuffer, CopyCommands
+from vkamp.run.vulkan.memory import Kind, MemoryBlock, MemorySlot
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
@@ -32,6 +32,8 @@ _PIECE, _SMALLEST = 16 << 20, 4 << 20
 _EACH = 2
 #: Transfers of fewer bytes go through staging memory.
 _MIN = 8 << 20
+#: The copies whose commands a lane keeps.
+_KEPT = 128
 _Bytes = NDArray[np.uint8]
 
 
@@ -41,23 +43,28 @@ def is_large(data: _Bytes) -> bool:
 
 
 class _Place(NamedTuple):
-    """A place in a device's memory: a buffer of Vulkan, and the offset in bytes."""
+    """A place in a device's memory: a block of it, and the offset in bytes."""
 
-    buffer: Any
+    block: MemoryBlock
     offset: int
 
 
 def _place(slot: MemorySlot, offset: int) -> _Place:
-    return _Place(slot.block.buffer, slot.offset + offset)
+    return _Place(slot.block, slot.offset + offset)
 
 
 class Lane:
-    """Memory that host and device see, with the commands that copy to or from it."""
+    """Memory that host and device see, with the commands that copy to or from it.
+
+    Programs transfer to and from the same places again and again, so that the commands are kept for the last places.
+    """
 
     def __init__(self, device: VulkanDevice, queue: Any, slot: MemorySlot) -> None:
         api = self._api = device.api
         self.slot = slot
         self._commands = CopyCommands(device, queue)
+        #: By the serial numbers of the blocks and the offsets of source and target, and the bytes.
+        self._recorded: OrderedDict[tuple[int, ...], CopyBuffer] = OrderedDict()
         self._region = api.ffi.new("VkBufferCopy*")
         # Waits order all work before a copy already, but validation layers lose track of waits in several threads.
         self._before = api.struct("VkMemoryBarrier")
@@ -73,13 +80,25 @@ class Lane:
         self._start(_place(self.slot, 0), _place(slot, offset), nbytes)
 
     def _start(self, source: _Place, target: _Place, nbytes: int) -> None:
+        key = source.block.serial, source.offset, target.block.serial, target.offset, nbytes
+        found = self._recorded.get(key)
+        if found is None:
+            # The lane's last copy has ended, so that none of its command buffers is in use.
+            found = self._recorded.popitem(last=False)[1] if len(self._recorded) >= _KEPT else self._commands.new()
+            self._record(found, source, target, nbytes)
+            self._recorded[key] = found
+        else:
+            self._recorded.move_to_end(key)
+        self._commands.submit(found)
+
+    def _record(self, buffer: CopyBuffer, source: _Place, target: _Place, nbytes: int) -> None:
         api, region = self._api, self._region
         region.srcOffset, region.dstOffset, region.size = source.offset, target.offset, nbytes
-        commands = self._commands.begin()
+        commands = self._commands.begin(buffer)
         stages = api.vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT
         api.CmdPipelineBarrier(commands, *stages, 0, 1, self._before, 0, api.null, 0, api.null)
-        api.CmdCopyBuffer(commands, source.buffer, target.buffer, 1, region)
-        self._commands.submit()
+        api.CmdCopyBuffer(commands, source.block.buffer, target.block.buffer, 1, region)
+        self._commands.end(buffer)
 
     def wait(self) -> None:
         """Waits for the copy that was started, if any, even after Ctrl-C."""
