@@ -9,7 +9,7 @@ from vkamp.artifacts import PushWord
 from vkamp.emit.globals import Globals, least, word_type
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.literals import literal
-from vkamp.emit.narrow_types import NARROW_FLOATS, accessor_texts
+from vkamp.emit.narrow_types import NARROW_FLOATS
 from vkamp.emit.text import (
     ADD,
     AND,
@@ -39,7 +39,6 @@ from vkamp.ir.types import (
     FLOAT64,
     INT32,
     SMALL,
-    UINT32,
     VECTOR_LETTERS,
     Scalar,
     Struct,
@@ -52,8 +51,8 @@ _EXACT = ("add", "sub", "mul", "div")
 _DIVISION_HELPERS = {"floordiv": "floor_div", "floormod": "floor_mod", "tdiv": "trunc_div", "trem": "trunc_mod"}
 
 
-#: What the launch or the grid gives.
-_GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, LaunchWord)
+#: What the launch, the grid or a function gives.
+_GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, LaunchWord, PureCall)
 
 
 def has_float_arithmetic(nodes: Iterable[ir.Node]) -> bool:
@@ -162,47 +161,16 @@ class ExpressionPrinter:
         assert isinstance(place, MemoryElement)
         return f"{self._shared.buffer_names[place.buffer, place.type]}[{self.plain(place.indices[0])}]"
 
-    def is_part(self, place: ir.Place) -> bool:
-        """Whether a place is a part of a word, which only functions reach."""
-        return isinstance(place, MemoryElement) and self._shared.forms.packs(place.type)
-
-    def _accessor(self, place: ir.Place, does: str) -> str:
-        """Adds the function that loads or stores such a part to the shader, and returns its name."""
-        root = ir.root_of(place)
-        assert isinstance(root, ir.BufferElement) and isinstance(place.type, Scalar)
-        name = self._shared.accessors[root.buffer, place.type, does]
-        memory = self._shared.buffer_names[root.buffer, UINT32]
-        owner = (
-            root.buffer
-            if self._shared.kernel.buffer(root.buffer).element == place.type
-            else (f"{root.buffer} as {place.type}")
-        )
-        load, store = accessor_texts(self._shared.forms, place.type, memory, owner)
-        self._shared.helpers.add(name, (load if does == "load" else store).replace(f"{does}_(", f"{name}("))
-        if place.type.is_narrow_float:
-            names = NARROW_FLOATS[place.type]
-            self._shared.helpers.use(names.value if does == "load" else names.bits)
-        return name
-
-    def store(self, place: ir.Place, value: str) -> str:
-        """The call that stores a part of a word."""
-        assert isinstance(place, MemoryElement)
-        return f"{self._accessor(place, 'store')}({self._index(place)}, {value})"
-
-    def _index(self, place: MemoryElement) -> str:
-        """The number of a part of a word, as an int."""
-        return self.plain(as_int(place.indices[0]))
-
     def for_memory(self, place: ir.Place, value: ir.Expr) -> ir.Expr:
         """A value without a conversion to a type of memory that storing it makes anyway."""
         root, kind = ir.root_of(place), value.type
         if not isinstance(kind, Scalar):
             return value
-        if kind.is_narrow_float and isinstance(root, ir.BufferElement) and not self.is_part(place):
+        if kind.is_narrow_float and isinstance(root, ir.BufferElement):
             self._only_stored = None if access(self._shared.kernel)[root.buffer].reads else value
         if not isinstance(value, ir.Cast) or kind.name not in SMALL or isinstance(place, ir.Local):
             return value
-        if not self.is_part(place) and self._kept_type(place) == self._shared.forms.value(kind):
+        if self._kept_type(place) == self._shared.forms.value(kind):
             return value
         if kind.is_narrow_float:
             return value if value.operand.type == FLOAT64 else value.operand
@@ -294,9 +262,6 @@ class ExpressionPrinter:
     def _small(self, place: ir.Place) -> str:
         """The value of a small type in memory."""
         assert isinstance(place.type, Scalar)
-        if self.is_part(place):
-            assert isinstance(place, MemoryElement)
-            return f"{self._accessor(place, 'load')}({self._index(place)})"
         value, kept, text = self._shared.forms.value(place.type), self._kept_type(place), self.place(place)
         functions = self._shared.forms.as_bits(place.type, kept)
         if functions is not None:
@@ -463,7 +428,6 @@ class ExpressionPrinter:
         return Text(bits_text(text.glsl, expr.operand.type, expr.type))
 
     def _word_part(self, expr: WordPart) -> Text:
-        """A part of a word, as the functions for elements in words have it."""
         assert isinstance(expr.type, Scalar)
         word, start = self._text(expr.word), self._start(expr.number, expr.type)
         if self._value_type(expr.type) == "float":
@@ -482,8 +446,7 @@ class ExpressionPrinter:
         return Text(f"int(bitfieldExtract({word.glsl}, {start.glsl}, {expr.type.bits}))")
 
     def _with_word_part(self, expr: WithWordPart) -> Text:
-        kind = expr.value.type
-        assert isinstance(kind, Scalar)
+        kind = expr.element
         word, start = self._text(expr.word), self._start(expr.number, kind)
         value = self._text(expr.value).glsl
         bits = f"uint({value})"

@@ -37,10 +37,10 @@ class Globals:
     struct_names: dict[Struct, str]
     field_names: dict[Struct, dict[str, str]]
     word_names: dict[PushWord, str]
-    #: What the device has of small types, and the functions for those that are parts of words: by container, type, and
-    #: "load" or "store".
+    #: What the device has of small types.
     forms: Forms = field(default_factory=Forms)
-    accessors: dict[tuple[str, Type, str], str] = field(default_factory=dict)
+    #: Whether each thread has a piece of several elements.
+    in_pieces: bool = False
     #: Bytes of the kernel's smallest type, at most 4.
     unit: int = 4
     #: Functions for atomics of floats, by the row's name and the memory's.

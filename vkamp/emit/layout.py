@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vkamp.artifacts import ContainerAccess
-from vkamp.emit.narrow_types import Forms
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import typed_access
-from vkamp.ir.types import UINT32, Array, Field, Struct, Type, alignment_of
+from vkamp.ir.types import Array, Field, Struct, Type, alignment_of
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,8 @@ def _orders_global(kernel: ir.Kernel) -> bool:
     )
 
 
-def storage_blocks(kernel: ir.Kernel, forms: Forms) -> list[StorageBlock]:
+def storage_blocks(kernel: ir.Kernel) -> list[StorageBlock]:
     """The buffers that the shader needs, in the order of their first parameters.
-
-    Elements that are parts of words are words here, and stores of them atomic.
 
     Parameters on the same memory with the same element share one.  With different elements they have one each, which
     may overlap, so neither is ``restrict``; memory that the kernel reinterprets has one per type, too.
@@ -101,8 +98,6 @@ def storage_blocks(kernel: ir.Kernel, forms: Forms) -> list[StorageBlock]:
         param = kernel.buffer(name)
         if (name, element) in kernel.views:
             continue
-        if forms.packs(element):
-            element, kind = UINT32, ContainerAccess(kind.reads or kind.changes, atomics=kind.changes)
         key = param.storage, element
         if param not in groups.setdefault(key, []):
             groups[key].append(param)

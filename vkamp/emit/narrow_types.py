@@ -1,8 +1,8 @@
 """Types of 8 and 16 bits as shaders have them.
 
 As values the integers are ints, as C++ promotes them, a bfloat16 is a float, and a float16 is a float16_t, or a float
-that is rounded after each operation.  In memory they are what the device has: elements of their own size, or parts of
-32-bit words.  A part is stored by a compare-exchange of its word, so that what other threads store beside it is kept.
+that is rounded after each operation.  In memory they are elements of their own size, where the device has those; parts
+of 32-bit words are words by now.
 """
 
 from __future__ import annotations
@@ -117,26 +117,6 @@ def _vector_texts() -> dict[str, str]:
 
 NARROW_FLOAT_TEXTS |= _vector_texts()
 
-_LOAD = """\
-// Loads an element of {owner} from its 32-bit word.
-{value} load_(int index) {{
-    {result}
-}}
-"""
-_STORE = """\
-// Stores an element of {owner} atomically: other threads may store to the rest of its 32-bit word.
-void store_(int index, {value} value) {{
-    int word = index >> {shift};
-    int offset = (index & {mask}) << {scale};
-    uint seen = {memory}[word];
-    uint before;
-    do {{
-        before = seen;
-        seen = atomicCompSwap({memory}[word], before, bitfieldInsert(before, {bits}, offset, {size}));
-    }} while (seen != before);
-}}
-"""
-
 
 @dataclass(frozen=True)
 class NarrowFloat:
@@ -183,29 +163,3 @@ class Forms(DeviceTypes):
         """The functions that convert a float from and to the type ``kept`` of its memory, where that is an integer."""
         found = NARROW_FLOATS.get(kind)
         return found if found is not None and kept == found.stored != found.glsl else None
-
-
-def accessor_texts(forms: Forms, kind: Scalar, memory: str, owner: str) -> tuple[str, str]:
-    """The functions that load and store elements of a small type in the words ``memory`` of the container ``owner``.
-
-    They are called ``load_`` and ``store_``: their callers use other names.
-    """
-    per_word = 32 // kind.bits
-    shift, scale = per_word.bit_length() - 1, kind.bits.bit_length() - 1
-    value = forms.value(kind)
-    part = f"{memory}[index >> {shift}]", f"(index & {per_word - 1}) << {scale}"
-    bits = "uint(value)"
-    if kind.is_narrow_float:
-        names = NARROW_FLOATS[kind]
-        loaded = f"{names.value}({part[0]} >> ({part[1]}))"
-        result = f"return {loaded};" if value == "float" else f"return {value}({loaded});"
-        bits = f"{names.bits}(value)" if value == "float" else f"{names.bits}(float(value))"
-    elif kind.kind == "int":
-        result = f"return bitfieldExtract(int({part[0]}), {part[1]}, {kind.bits});"
-    else:
-        result = f"return int(bitfieldExtract({part[0]}, {part[1]}, {kind.bits}));"
-    load = _LOAD.format(owner=owner, value=value, result=result)
-    store = _STORE.format(
-        owner=owner, value=value, memory=memory, bits=bits, shift=shift, mask=per_word - 1, scale=scale, size=kind.bits
-    )
-    return load, store

@@ -57,7 +57,7 @@ class _Shader:
         self.pieces = pieces
         self.target = target
         self.forms = Forms(target.types)
-        self.blocks = storage_blocks(kernel, self.forms)
+        self.blocks = storage_blocks(kernel)
         self.views = piece_views(kernel, self.blocks)
         self.names = Namer()
         for name in (*sorted(HELPER_NAMES), *LAUNCH_NAMES):
@@ -94,7 +94,6 @@ class _Shader:
         struct_names = {s: give(s.name) for s in structs}
         fields = {s: _field_names(s) for s in structs}
         loops = {key: give("_".join(key)) for key in _float_loops(self.kernel)}
-        accessors = self._accessors(buffer_names)
         return Globals(
             self.kernel,
             buffer_names,
@@ -104,26 +103,11 @@ class _Shader:
             fields,
             words,
             self.forms,
-            accessors,
+            self.pieces is not None,
             memory_unit(self.kernel),
             loops,
             quirks=self.target.quirks,
         )
-
-    def _accessors(self, buffer_names: dict[tuple[str, Type], str]) -> dict[tuple[str, Type, str], str]:
-        """Names of the functions that load and store parts of words, by container, type, and what they do."""
-        out: dict[tuple[str, Type, str], str] = {}
-        named: dict[tuple[str, Type, str], str] = {}
-        for buffer, kind in typed_access(self.kernel):
-            if not self.forms.packs(kind):
-                continue
-            own = buffer if self.kernel.buffer(buffer).element == kind else f"{buffer}_as_{kind}"
-            for does in ("load", "store"):
-                key = buffer_names[buffer, UINT32], kind, does
-                if key not in named:
-                    named[key] = self.names.give(f"{does}_{own}")
-                out[buffer, kind, does] = named[key]
-        return out
 
     def _block_name(self, block: StorageBlock) -> str:
         return self._name(block).rstrip("_")

@@ -153,7 +153,7 @@ class _FunctionPrinter:
         kinds = ("tile", "local", "lane", "tile_origin", "global")
         names: dict[tuple[str, int], str] = {}
         for kind, dim in sorted(used, key=lambda key: (kinds.index(key[0]), key[1])):
-            if self.kernel.views and dim == self.kernel.rank - 1:
+            if self.shared.in_pieces and dim == self.kernel.rank - 1:
                 names[kind, dim] = self.names.give("piece")
                 continue
             wanted = self.kernel.index_name if self.kernel.tile is None else f"{self.kernel.index_name}_{kind}"
@@ -194,6 +194,8 @@ class _FunctionPrinter:
 
     def run(self) -> list[Line]:
         """All lines of the function."""
+        if self.function.doc:
+            self.add(f"// {self.function.doc}", self.function.span)
         self.add(f"{self._signature()} {{", self.function.span)
         self.indent = 1
         prologue = thread_lines(self.shared, self.threads, self.names, self.target, self.is_main)
@@ -310,9 +312,6 @@ class _FunctionPrinter:
             self.add(f"{self._declared(place.variable)} = {text(value)};", statement.span)
             return
         value = self.expressions.for_memory(place, value)
-        if self.expressions.is_part(place):
-            self.add(f"{self.expressions.store(place, text(value))};", statement.span)
-            return
         if isinstance(place.type, Vector) and is_packed(place):
             self._assign_packed(place, value, text, statement.span)
             return
@@ -665,7 +664,9 @@ def _is_simple_and_fixed(bound: ir.Expr, changed: set[str]) -> bool:
                 return False
             if place.variable.name in changed:
                 return False
-        elif isinstance(node, (ir.Builtin, ir.Select)) or (isinstance(node, ir.Binary) and node.op in _DIVISIONS):
+        elif isinstance(node, (ir.Builtin, ir.Select, PureCall)) or (
+            isinstance(node, ir.Binary) and node.op in _DIVISIONS
+        ):
             return False
     return True
 

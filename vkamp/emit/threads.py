@@ -164,7 +164,7 @@ class _Untiled:
         axes: list[tuple[str, list[int]]] = [("z", self.leading)]
         axes += [(_axis(self.rank, d), [d]) for d in range(max(self.rank - 2, 0), self.rank)]
         for axis, dims in axes:
-            if self.shared.kernel.views and axis == "x":
+            if self.shared.in_pieces and axis == "x":
                 # The function itself sees how many elements a piece has.
                 continue
             if dims and self.target.group["xyz".index(axis)] > 1:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.types import Scalar
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,12 +52,14 @@ class WordPart(ir.Expr):
 
 @dataclass(frozen=True, repr=False)
 class WithWordPart(ir.Expr):
-    """``word`` with another value for one of its elements."""
+    """``word`` with another value for one of its elements, which have the type ``element``: a value of that type, or of
+    one that values of that type fit in, of which the lowest bits are taken."""
 
     LEVEL = "lowered"
     word: ir.Expr
     number: ir.Expr
     value: ir.Expr
+    element: Scalar
 
 
 @dataclass(frozen=True, repr=False)

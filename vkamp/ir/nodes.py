@@ -494,7 +494,10 @@ class Remark(Stmt):
 
 @dataclass(frozen=True)
 class Function:
-    """A device function, specialised for its arguments; ``variables`` are its locals and private arrays."""
+    """A device function, specialised for its arguments; ``variables`` are its locals and private arrays.
+
+    ``doc`` says what a function that a pass created does, for people who read the shader.
+    """
 
     name: str
     python_name: str
@@ -503,6 +506,7 @@ class Function:
     variables: tuple[Variable, ...]
     body: Block
     span: Span = dataclasses.field(repr=False, compare=False)
+    doc: str = dataclasses.field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True)

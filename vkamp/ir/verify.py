@@ -683,7 +683,9 @@ class _FunctionVerifier:
         self.expect(isinstance(kind, Scalar) and kind.bits < 32, expr, f"{kind} as a part of a word")
 
     def _with_word_part(self, expr: lowered.WithWordPart) -> None:
-        self._word_part(expr, self.scalar(expr.value))
+        self._word_part(expr, expr.element)
+        wide = FLOAT32 if expr.element.kind == "float" else INT32
+        self.expect(self.scalar(expr.value) in (expr.element, wide), expr, "another type's value")
         self.same(expr, expr.type, UINT32)
 
 

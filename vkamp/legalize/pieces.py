@@ -215,9 +215,10 @@ class _PieceKernel:
         """Stores an element in the piece, or in memory if the container has no pieces."""
         if name not in self.together:
             return self.make.set(self.place(name, last), value)
-        place = self.in_values(name, number)
-        if self.buffers[name].element.size < WORD:
-            value = WithWordPart(self.span, UINT32, self.make.load(place), number, value)
+        place, element = self.in_values(name, number), self.buffers[name].element
+        if element.size < WORD:
+            assert isinstance(element, Scalar)
+            value = WithWordPart(self.span, UINT32, self.make.load(place), number, value, element)
         return self.make.set(place, value)
 
     def main(self, function: ir.Function, params: list[_Given], loaded: list[str]) -> ir.Block:

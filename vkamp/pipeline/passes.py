@@ -29,6 +29,7 @@ from vkamp.legalize.quick_loops import quick_loops
 from vkamp.legalize.quotients import split_quotients
 from vkamp.legalize.shared_memory import with_shared_memory
 from vkamp.legalize.structs import split_structs
+from vkamp.legalize.word_parts import in_words
 
 
 def shader_of(kernel: ir.Kernel, target: Target) -> Shader:
@@ -94,8 +95,12 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     # A device may lack arithmetic of 16-bit floats.  Behind what counts operations, of which this makes more.
     if has_narrow_types:
         kernel = _must("places", kernel, lambda k: widened(k, types))
-    # GLSL sees a buffer as an array of one dimension.  Last, for the passes before know containers by their indices.
-    return _must("places", kernel, memory_elements), pieces
+    # GLSL sees a buffer as an array of one dimension.  Late, for the passes before know containers by their indices.
+    kernel = _must("places", kernel, memory_elements)
+    # Nor parts of words.
+    if has_narrow_types:
+        kernel = _must("places", kernel, lambda k: in_words(k, types))
+    return kernel, pieces
 
 
 def _must(name: str, kernel: ir.Kernel, run: Callable[[ir.Kernel], ir.Kernel]) -> ir.Kernel:

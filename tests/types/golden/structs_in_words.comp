@@ -1,9 +1,9 @@
 #version 450
 
 // structs: tiles of 8 threads
-//   pixels        PIXEL, rank 1, read and written
-//   loose         LOOSE, rank 1, read and written
-//   out           PIXEL, rank 1, written
+//   pixels        PIXEL, rank 1, updated atomically
+//   loose         LOOSE, rank 1, updated atomically
+//   out           PIXEL, rank 1, updated atomically
 //   where         int32, rank 1, read
 //   given_r       int32
 //   given_g       int32
@@ -166,109 +166,118 @@ int load_pixels_as_uint8(int index) {
 // Stores an element of loose as float16 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_float16(int index, float value) {
     int word = index >> 1;
-    int offset = (index & 1) << 4;
     uint seen = loose_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(loose_as_uint[word], before, bitfieldInsert(before, half_bits(value), offset, 16));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of loose as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_int8(int index, int value) {
     int word = index >> 2;
-    int offset = (index & 3) << 3;
     uint seen = loose_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(loose_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 8));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of loose as uint16 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_uint16(int index, int value) {
     int word = index >> 1;
-    int offset = (index & 1) << 4;
     uint seen = loose_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(loose_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 16));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of out as int16 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_int16(int index, int value) {
     int word = index >> 1;
-    int offset = (index & 1) << 4;
     uint seen = out_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(out_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 16));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of out as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_int8(int index, int value) {
     int word = index >> 2;
-    int offset = (index & 3) << 3;
     uint seen = out_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(out_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 8));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of out as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_uint8(int index, int value) {
     int word = index >> 2;
-    int offset = (index & 3) << 3;
     uint seen = out_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(out_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 8));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of pixels as int16 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_int16(int index, int value) {
     int word = index >> 1;
-    int offset = (index & 1) << 4;
     uint seen = pixels_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(pixels_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 16));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of pixels as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_int8(int index, int value) {
     int word = index >> 2;
-    int offset = (index & 3) << 3;
     uint seen = pixels_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(pixels_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 8));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 // Stores an element of pixels as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_uint8(int index, int value) {
     int word = index >> 2;
-    int offset = (index & 3) << 3;
     uint seen = pixels_as_uint[word];
-    uint before;
-    do {
-        before = seen;
-        seen = atomicCompSwap(pixels_as_uint[word], before, bitfieldInsert(before, uint(value), offset, 8));
-    } while (seen != before);
+    while (true) {
+        uint before = seen;
+        seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
+        if (seen == before) {
+            return;
+        }
+    }
 }
 
 PIXEL brighter(PIXEL p, int by) {
@@ -355,5 +364,5 @@ void main() {
     loose_as_int[t_global_0 * 5 + 2] = copied.value;
     store_loose_as_float16(t_global_0 * 10 + 7, copied.half_);
     // loose[t].half = loose[t].half + item.flag
-    store_loose_as_float16(t_global_0 * 10 + 7, to_half(load_loose_as_float16(t_global_0 * 10 + 7) + to_half(float(load_loose_as_int8(t_global_0 * 20 + 1)))));
+    store_loose_as_float16(t_global_0 * 10 + 7, load_loose_as_float16(t_global_0 * 10 + 7) + to_half(float(load_loose_as_int8(t_global_0 * 20 + 1))));
 }

@@ -1,0 +1,129 @@
+"""Elements that are parts of 32-bit words, where a device's buffers have none of their size: IR -> IR.
+
+A function loads such an element from its word. Another stores it by a compare-exchange of the word, so that what other
+threads store beside it is kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from vkamp.ir import nodes as ir
+from vkamp.ir.algebra import as_int
+from vkamp.ir.build import Builder
+from vkamp.ir.lowered import MemoryElement, PureCall, WithWordPart, WordPart
+from vkamp.ir.narrow_types import DeviceTypes
+from vkamp.ir.rewrite import declaring, nowhere
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Type, promoted
+
+
+def in_words(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
+    """The kernel with calls for the loads and stores of elements that are parts of words."""
+    accessors = _Accessors(kernel, types)
+    made = ir.map_kernel(kernel, accessors.change)
+    functions = (*(accessors.functions[name] for name in sorted(accessors.functions)), *made.functions)
+    # Words that are accessed in pieces are declared once, as the words that they are.
+    views = made.views - {(buffer, UINT32) for buffer, _, _ in accessors.names}
+    return dataclasses.replace(made, functions=functions, views=views)
+
+
+class _Accessors:
+    """The functions for the elements of ``kernel`` that are parts of words, made where they are needed."""
+
+    def __init__(self, kernel: ir.Kernel, types: DeviceTypes) -> None:
+        self.kernel = kernel
+        self.types = types
+        self.taken = {f.name for f in kernel.functions}
+        self.make = Builder(nowhere(kernel.span))
+        #: By container, type, and "load" or "store".
+        self.names: dict[tuple[str, Scalar, str], str] = {}
+        self.functions: dict[str, ir.Function] = {}
+
+    def change(self, node: ir.Node) -> ir.Node:
+        """A node whose operands are changed already."""
+        if isinstance(node, ir.Load) and self.is_part(node.place):
+            name, index = self.accessor(node.place, "load")
+            return PureCall(node.span, node.type, name, (index,))
+        if isinstance(node, ir.Assign) and self.is_part(node.place):
+            name, index = self.accessor(node.place, "store")
+            return ir.Call(node.span, name, (index, self.stored(node.value)))
+        return node
+
+    def is_part(self, place: ir.Place) -> bool:
+        return isinstance(place, MemoryElement) and self.types.packs(place.type)
+
+    def value_type(self, kind: Scalar) -> Scalar:
+        """The type of the values that are stored: conversions to a part of a word drop what does not fit."""
+        return promoted(kind) if self.types.computes(kind) or kind.is_integer else FLOAT32
+
+    def stored(self, value: ir.Expr) -> ir.Expr:
+        """A value as the argument of a function that stores it, which converts it."""
+        kind = value.type
+        assert isinstance(kind, Scalar)
+        # A float64 is rounded once: the conversion remains.
+        if isinstance(value, ir.Cast) and (kind.is_integer or value.operand.type != FLOAT64):
+            value = value.operand
+        wanted = self.value_type(kind)
+        if wanted == INT32:
+            return as_int(value)
+        return value if value.type == wanted else ir.Cast(value.span, wanted, value)
+
+    def accessor(self, place: ir.Place, does: str) -> tuple[str, ir.Expr]:
+        """The name of the function that loads or stores an element, and the argument that says which one."""
+        assert isinstance(place, MemoryElement) and isinstance(place.type, Scalar)
+        key = place.buffer, place.type, does
+        if key not in self.names:
+            function = self.loading(*key[:2]) if does == "load" else self.storing(*key[:2])
+            self.names[key] = function.name
+            self.functions[function.name] = function
+        return self.names[key], as_int(place.indices[0])
+
+    def named(self, buffer: str, kind: Scalar, does: str) -> tuple[str, str]:
+        """A new function's name, and what its elements are called in comments."""
+        is_own = self.kernel.buffer(buffer).element == kind
+        name = f"{does}_{buffer}" if is_own else f"{does}_{buffer}_as_{kind}"
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name, buffer if is_own else f"{buffer} as {kind}"
+
+    def variable(self, name: str, kind: Type, storage: str = "local") -> ir.Variable:
+        return ir.Variable(name, kind, storage, self.make.span)  # type: ignore[arg-type]
+
+    def word(self, buffer: str, kind: Scalar, index: ir.Expr) -> MemoryElement:
+        """The word that holds an element."""
+        number = self.make.binary("shr", index, self.make.int((32 // kind.bits).bit_length() - 1))
+        return MemoryElement(self.make.span, UINT32, buffer, (number,))
+
+    def loading(self, buffer: str, kind: Scalar) -> ir.Function:
+        make, index = self.make, self.variable("index", INT32, "parameter")
+        name, owner = self.named(buffer, kind, "load")
+        part = WordPart(make.span, kind, make.load(self.word(buffer, kind, make.load(index))), make.load(index))
+        doc = f"Loads an element of {owner} from its 32-bit word."
+        return ir.Function(name, name, (index,), (kind,), (), (ir.Return(make.span, (part,)),), make.span, doc)
+
+    def storing(self, buffer: str, kind: Scalar) -> ir.Function:
+        make, index = self.make, self.variable("index", INT32, "parameter")
+        value = self.variable("value", self.value_type(kind), "parameter")
+        before, seen = self.variable("before", UINT32), self.variable("seen", UINT32)
+        name, owner = self.named(buffer, kind, "store")
+        element = self.word(buffer, kind, make.load(index))
+        number = self.variable("word", INT32)
+        word = dataclasses.replace(element, indices=(make.load(number),))
+        changed = WithWordPart(make.span, UINT32, make.load(before), make.load(index), make.load(value), kind)
+        exchange = ir.Atomic(make.span, "atomic_compare_exchange", word, (changed,), expected=make.local(seen))
+        body = (
+            make.set(number, element.indices[0]),
+            make.set(seen, make.load(word)),
+            ir.While(
+                make.span,
+                ir.Const(make.span, BOOL, True),
+                (
+                    make.set(before, make.load(seen)),
+                    exchange,
+                    make.when(make.compare("eq", make.load(seen), make.load(before)), [ir.Return(make.span)]),
+                ),
+            ),
+        )
+        doc = f"Stores an element of {owner} atomically: other threads may store to the rest of its 32-bit word."
+        return declaring(ir.Function(name, name, (index, value), (), (), body, make.span, doc))
