@@ -125,6 +125,19 @@ def register_tiles(t_idx, a, b, c, *, size: amp.constant):
 WEIGHTS = (0.25, 0.5, 0.25)
 
 
+SHORT = (0.5, 1.5, 2.5)
+SQUARES = tuple(k * k for k in range(30))
+POINTS = tuple((k / 2, -float(k)) for k in range(20))
+
+
+def tables(idx, a, out):
+    """Constants in the shader, and tables of them in memory."""
+    k = a[idx]
+    x, y = POINTS[k]
+    again = tuple(n * n for n in range(30))
+    out[idx] = SHORT[k % 3] * (SQUARES[k] + again[k + 1]) + x * y
+
+
 def unrolled(idx, source, out):
     """Loops that can be written as such, and parts of some that cannot."""
     total = 0.0
@@ -717,6 +730,7 @@ PROGRAMS = {
         register_tiles, 2, (4, 4),
         buffers(a=(FLOAT32, 2, READONLY), b=(FLOAT32, 2, READONLY), c=(FLOAT32, 2)), constants=(("size", 3),),
     ),
+    "tables": Program(tables, 1, None, buffers(a=(INT32, 1, READONLY), out=(FLOAT32, 1))),
     "unrolled": Program(unrolled, 2, None, buffers(source=(FLOAT32, 2, READONLY), out=(FLOAT32, 2))),
     "control_flow": Program(
         control_flow, 1, None, buffers(a=(INT32, 1)) + scalars(n=INT32, step=INT32)

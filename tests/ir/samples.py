@@ -55,6 +55,7 @@ SAMPLES: dict[type[nodes.Node], str] = {
     nodes.Cast: "out[i] = amp.int32(amp.float32(n) * 0.5)",
     nodes.Builtin: "out[i] = min(n, 3) + abs(n)",
     nodes.Construct: "v = amp.int2(n, 3)\nv.x = 4\nout[i] = v.x + v.y",
+    nodes.ItemIndex: "out[i] = (n, i, n * 2)[i % 3]",
     nodes.Swizzle: "out[i] = (amp.int2(n, 3) + amp.int2(1, 2)).yx.x",
     nodes.Load: "out[i] = cells[1]",
     nodes.Local: "x = n\nout[i] = x",

@@ -261,6 +261,32 @@ def test_numbers_of_closures(project: Project, accelerator_view: amp.accelerator
     assert project.compiled == 1
 
 
+TABLES = """\
+import numpy as np
+import vkamp as amp
+
+SQUARES = tuple(n * n for n in range(40))
+
+
+@amp.kernel
+def work(idx, a):
+    a[idx] = SQUARES[a[idx]] + SQUARES[39 - a[idx]]
+
+
+def launch(view):
+    array = amp.array_view(np.arange(40, dtype=np.int32))
+    amp.parallel_for_each(view, array.extent, work, array)
+    return np.asarray(array), [a + b for a, b in zip(SQUARES, reversed(SQUARES))]
+"""
+
+
+def test_tables_of_constants(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    project.write("kept_program.py", TABLES)
+    assert [project.run(accelerator_view) for _ in range(2)] == [1, 0]
+    project.write("kept_program.py", TABLES.replace("n * n", "n + 7"))
+    assert project.run(accelerator_view) == 1
+
+
 def test_every_device_function_of_vkamp_can_be_kept() -> None:
     """Kernels that use one which cannot be described are compiled in every process."""
     seen = set()

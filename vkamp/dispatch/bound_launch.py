@@ -309,7 +309,7 @@ def make_dispatch(
     if shader.push_binding is not None:
         bindings.append((_spilled(queue, shader, descriptors, words), None))
         writes.append(False)
-    extents = {name: tuple(container.extent) for name, container in arguments.containers.items()}
+    extents = {name: tuple(container.extent) for name, container in prepared.containers.items()}
     return Dispatch(
         program=queue.program(executable),
         buffers=tuple(buffer for buffer, _ in bindings),
@@ -381,6 +381,6 @@ def _word(
     if word.kind == "tiles":
         return prepared.target.tile_counts(prepared.domain)[word.dim]
     if word.kind == "extent":
-        return prepared.arguments.containers[word.name].extent[word.dim]
+        return prepared.containers[word.name].extent[word.dim]
     found = descriptors[word.name]
     return found.offset_elements if word.kind == "offset" else found.strides_elements[word.dim]

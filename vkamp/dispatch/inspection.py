@@ -110,7 +110,7 @@ def block_uses(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any], ro
     """What a launch does with its containers, if its domain is cut into blocks of rows; see ``vkamp.stream``."""
     view, domain, rest = launch_arguments.parse("stream", args)
     prepared = prepare(view, domain_of(domain), kernel, rest, constants)
-    used = {use.name: use for use in prepared.uses}
+    used = {use.name: use for use in prepared.uses if use.name in prepared.arguments.containers}
     return BlockUses(
         frozenset(name for name, use in used.items() if use.reads),
         frozenset(name for name, use in used.items() if use.writes),

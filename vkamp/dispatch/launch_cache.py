@@ -75,13 +75,15 @@ class _Repeat:
 class _Alike:
     """What launches with containers alike have in common.
 
-    ``uses``: the positions of the containers that the kernel uses among the values of the launch.  ``containers``:
-    those of all.  ``prepared``: the first launch without its kernel and its arguments, except for their places.
+    ``uses``: the positions of the containers that the kernel uses among the values of the launch; ``tables``: the
+    tables of constants, which come behind them.  ``containers``: the positions of all.  ``prepared``: the first launch
+    without its kernel and its arguments, except for their places.
     """
 
     plan: LaunchPlan
     program: _Program
     uses: tuple[int, ...]
+    tables: tuple[Container, ...]
     containers: tuple[int, ...]
     prepared: PreparedLaunch
 
@@ -139,7 +141,7 @@ def launch_alike(launched: LaunchKey, kernel: KernelFunction) -> bool:
     if _packed(plan.layout, words) is None:
         return False
     numbers = _numbers(plan.like.scalars, program.scalars, args)
-    bound = PlannedLaunch(plan, [args[k] for k in found.uses], words, numbers)
+    bound = PlannedLaunch(plan, [*[args[k] for k in found.uses], *found.tables], words, numbers)
     if not bound.submit():
         return False
     _keep(kernel, key, bound, program, found.containers, args)
@@ -274,12 +276,14 @@ def remember(
         ),
     )
     _keep(kernel, key, bound, program, containers, args)
-    used = [positions.get(each.name) for each in prepared.uses]
+    tables = prepared.programs.tables
+    used = [positions.get(each.name) for each in prepared.uses if each.name not in tables]
     if None not in used:
         alike = _Alike(
             plan=LaunchPlan.of(prepared, bound),
             program=program,
             uses=tuple(k for k in used if k is not None),
+            tables=tuple(tables.values()),
             containers=containers,
             prepared=replace(prepared, kernel=None, arguments=pipeline.Arguments(placements=arguments.placements)),
         )

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +40,7 @@ from vkamp.lang.container import Container
 from vkamp.lang.indirect import indirect
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 from vkamp.lang.target import LOWERED
+from vkamp.lang.views import array_view
 from vkamp.progress import activity
 from vkamp.records import dataclass
 from vkamp.run.accelerators import accelerator_view, queue_of
@@ -65,6 +67,11 @@ class KernelPrograms:
     warned: dict[Any, Any] = field(default_factory=dict)
     #: The hand-edited shaders that its launches use, and the state of the folder in which they were found.
     overrides: dict[Any, tuple[int, Override | None]] = field(default_factory=dict)
+
+    @cached_property
+    def tables(self) -> dict[str, array_view]:
+        """The tables of constants that its launches bind, by name; no other launch has them."""
+        return {name: array_view(table, readonly=True) for name, table in self.compiled.tables.items()}
 
 
 class ContainerUse(NamedTuple):
@@ -121,10 +128,16 @@ class PreparedLaunch:
         return self.programs.compiled
 
     @property
+    def containers(self) -> dict[str, Container]:
+        """The containers of the launch, and the tables of constants of its kernel."""
+        tables = self.programs.tables
+        return {**self.arguments.containers, **tables} if tables else self.arguments.containers
+
+    @property
     def uses(self) -> list[ContainerUse]:
         """The containers that are bound: those whose elements the kernel accesses."""
         found = []
-        for name, container in self.arguments.containers.items():
+        for name, container in self.containers.items():
             use = self.compiled.access.get(name)
             if use is not None and (use.reads or use.changes):
                 found.append(ContainerUse(name, container, use.reads or use.atomics, use.changes))

@@ -244,6 +244,9 @@ class ExpressionPrinter:
         operand = self.operand(expr.operand)
         return Text(f"{in_parentheses(operand, POSTFIX)}.{expr.letters}")
 
+    def _item_index(self, expr: ir.ItemIndex) -> Text:
+        return self._text(expr.index)
+
     def _load(self, expr: ir.Load) -> Text:
         return Text(self._value_at(expr.place))
 

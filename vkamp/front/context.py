@@ -117,6 +117,8 @@ class Module:
     subgroup: int | None = None
     buffers: dict[str, ir.BufferParam] = field(default_factory=dict)
     scalars: dict[str, ir.ScalarParam] = field(default_factory=dict)
+    #: The tables of constants, by names that no container has.
+    tables: dict[str, ir.BufferParam] = field(default_factory=dict)
     tile_statics: list[ir.Variable] = field(default_factory=list)
     functions: list[ir.Function] = field(default_factory=list)
     #: Those of the functions, and of the kernel's own body.
@@ -151,16 +153,17 @@ class Module:
 
     def unique_function(self, name: str) -> str:
         """A function name not yet taken."""
-        unique = _unique(name, self.function_names)
+        unique = unique_name(name, self.function_names)
         self.function_names.add(unique)
         return unique
 
     def unique_tile_static(self, name: str) -> str:
         """A tile_static name not yet taken, in the kernel."""
-        return _unique(name, {v.name for v in self.tile_statics})
+        return unique_name(name, {v.name for v in self.tile_statics})
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def unique_name(name: str, taken: set[str]) -> str:
+    """A name that is not among those taken."""
     candidate, n = name, 2
     while candidate in taken:
         candidate, n = f"{name}_{n}", n + 1
@@ -372,7 +375,7 @@ class Context:
         self, name: str, kind: Type, span: Span, storage: Any = "local", *, temporary: bool = False
     ) -> ir.Variable:
         """Creates a variable with a unique name in this function."""
-        unique = _unique(name, self.taken)
+        unique = unique_name(name, self.taken)
         self.taken.add(unique)
         variable = ir.Variable(unique, kind, storage, span, temporary)
         if storage in ("local", "private"):

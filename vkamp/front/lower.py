@@ -13,6 +13,7 @@ import vkamp.front.statements  # noqa: F401 -- both register the handlers of syn
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice, references, sharing, varying
 from vkamp.front.array_vectors import without_array_vectors
+from vkamp.front.choices import with_tables
 from vkamp.front.context import Context, Frame, Module, Slot
 from vkamp.front.convert import NeededAsConstantError
 from vkamp.front.counters import CopiesNeededError
@@ -121,7 +122,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
         subgroup_size=_subgroup_size(module),
         full_subgroups=request.subgroup is not None,
     )
-    return without_array_vectors(without_scopes(kernel))
+    return with_tables(without_array_vectors(without_scopes(kernel)), module)
 
 
 def _subgroup_size(module: Module) -> int | None:

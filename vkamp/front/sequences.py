@@ -15,12 +15,13 @@ from typing import NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, vectors, views
+from vkamp.front.choices import choose_item
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_value
 from vkamp.front.names import marked_name, named_callee
 from vkamp.front.scopes import COMPREHENSIONS
-from vkamp.front.subscripts import choose_item, memory_item
+from vkamp.front.subscripts import memory_item
 from vkamp.front.values import (
     Constant,
     Element,

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, habits, objects, scalars, vectors, views
+from vkamp.front.choices import choose_item
 from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
 from vkamp.front.dtypes import type_object
@@ -28,23 +29,18 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
-    objects_of_any,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.fences import FENCES
 from vkamp.ir.types import (
     BOOL,
-    FLOAT32,
     INT32,
-    UINT32,
     Array,
     Complex,
     Fragments,
-    Scalar,
     Struct,
     Vector,
     int_range,
-    is_object,
 )
 
 # -- subscripts ----------------------------------------------------------------------------------------------------
@@ -240,85 +236,6 @@ def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript
             ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size, s=s)
         return owner.items[found.value]
     return choose_item(ctx, owner, found.expr, node)
-
-
-def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr, *, in_index: bool = False) -> Value:
-    """An item chosen at run time: all are numbers or vectors of one type, or tuples of these.
-
-    ``in_index``: the items are components of indices or extents.
-    """
-    index = ctx.stable(index, "component") if _contains_more_than_local(index) else index
-    assert isinstance(index.type, Scalar)
-    items = owner.items
-    other = next((i for i in items if not isinstance(i, (Constant, Number, Element, TupleValue))), None)
-    if other is not None or not items:
-        _refuse_choice(ctx, node, "no items" if other is None else ctx.describe(other))
-    if all(isinstance(i, TupleValue) and len(i.items) == _count(items[0]) for i in items):
-        rows = [i for i in items if isinstance(i, TupleValue)]
-        kind = rows[0].kind if all(r.kind == rows[0].kind for r in rows) else "tuple"
-        columns = [TupleValue(column) for column in zip(*(r.items for r in rows), strict=True)]
-        inside = kind != "tuple"
-        return TupleValue(tuple(choose_item(ctx, c, index, node, in_index=inside) for c in columns), kind)
-    if all(isinstance(i, Constant) for i in items) and any(isinstance(getattr(i, "value", 0), float) for i in items):
-        items = tuple(Constant(float(i.value)) for i in items if isinstance(i, Constant))
-    unsigned = convert.are_unsigned(items)
-    exprs = [
-        convert.literal(ctx, i, UINT32, node)
-        if unsigned and isinstance(i, Constant)
-        else convert.vector(ctx, i, node) or convert.natural(ctx, convert.number(ctx, i, node), node)
-        for i in items
-    ]
-    if any(e.type != exprs[0].type for e in exprs):
-        part = node.slice if isinstance(node, ast.Subscript) else node
-        convert.no_constant(ctx, Number(index), part, "the subscript of a tuple of unlike items", "a value")
-    double = None
-    if exprs[0].type == FLOAT32:
-        doubles = [convert.double_of(i, ctx.span(node)) for i in items if isinstance(i, (Constant, Number))]
-        known = [d for d in doubles if d is not None]
-        double = _choice(ctx.span(node), index, known, 0) if len(known) == len(items) else None
-    objects = objects_of_any(*items) if in_index or is_object(exprs[0].type) else None
-    return Number(_choice(ctx.span(node), index, exprs, 0), double=double, objects=objects)
-
-
-def _refuse_choice(ctx: Context, node: ast.expr, what: str) -> NoReturn:
-    """Raises the error for an item that only the run time knows, among items that are no values."""
-    if not isinstance(node, ast.Subscript):
-        help_text = (
-            f"its items are chosen at run time, because of `break` or `continue`, and one is {what}: guard the rest of "
-            "the body by an `if` instead"
-        )
-        ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
-    help_text = "loop over the tuple, or choose between elements: `a[i] if condition else b[i]`"
-    ctx.fail("VKA308", node.slice, what=f"the subscript of a tuple with {what}", kind="a whole number",
-             text=ctx.text(node.slice), advice=help_text)  # fmt: skip
-
-
-def _count(value: Value) -> int:
-    return len(value.items) if isinstance(value, TupleValue) else 0
-
-
-#: Longer chains of choices are made as a tree: lavapipe loses those that are nested more than 80 deep.
-_MAX_CHAIN_LENGTH = 16
-
-
-def _choice(span: Span, index: ir.Expr, items: list[ir.Expr], first: int) -> ir.Expr:
-    """``items[index - first]``."""
-    assert isinstance(index.type, Scalar)
-    if len(items) > _MAX_CHAIN_LENGTH:
-        half = len(items) // 2
-        test = ir.Compare(span, BOOL, "lt", index, ir.Const(span, index.type, first + half))
-        low, high = _choice(span, index, items[:half], first), _choice(span, index, items[half:], first + half)
-        return ir.Select(span, low.type, test, low, high)
-    result = items[-1]
-    for k in range(len(items) - 2, -1, -1):
-        test = ir.Compare(span, BOOL, "eq", index, ir.Const(span, index.type, first + k))
-        result = ir.Select(span, result.type, test, items[k], result)
-    return result
-
-
-def _contains_more_than_local(expr: ir.Expr) -> bool:
-    """Whether an expression is more than a read of one local."""
-    return not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local))
 
 
 # -- attributes ----------------------------------------------------------------------------------------------------

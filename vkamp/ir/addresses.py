@@ -32,7 +32,7 @@ def element_number(buffer: ir.BufferParam, indices: tuple[ir.Expr, ...]) -> ir.E
     if buffer.dense:
         number = as_int(indices[0])
         for dim, index in enumerate(indices[1:], 1):
-            number = sum_of(product(number, ir.BufferExtent(index.span, INT32, buffer.name, dim)), index)
+            number = sum_of(product(number, buffer.extent(dim, index.span)), index)
         return number
     number = LaunchWord(indices[0].span, INT32, "offset", buffer.name, 0)
     for dim, index in enumerate(indices):

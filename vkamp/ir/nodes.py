@@ -42,11 +42,19 @@ from vkamp.ir.traversal import snake_case as snake_case
 from vkamp.ir.traversal import transform as transform
 from vkamp.ir.traversal import walk as walk
 from vkamp.ir.traversal import walk_statements as walk_statements
-from vkamp.ir.types import Array, Scalar, Struct, Type
+from vkamp.ir.types import INT32, Array, Scalar, Struct, Type
 
 _T = TypeVar("_T")
 
 # -- declarations (no nodes of the tree) ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of constants: its shape, and the bytes of its elements."""
+
+    shape: tuple[int, ...]
+    data: bytes
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,8 @@ class BufferParam:
 
     ``readonly``: the program may not write it.  ``dense``: offset 0 and row-major, so that its extent alone gives its
     layout.  ``storage``: parameters with one number share memory and may overlap.  ``unit``: neighbours of the last
-    dimension are neighbours in memory, whatever the launch says.
+    dimension are neighbours in memory, whatever the launch says.  ``table``: of a table of constants, which no launch
+    passes, its elements.
     """
 
     name: str
@@ -66,6 +75,13 @@ class BufferParam:
     storage: int
     span: Span = dataclasses.field(repr=False, compare=False)
     unit: bool = dataclasses.field(default=False, repr=False)
+    table: Table | None = dataclasses.field(default=None, repr=False)
+
+    def extent(self, dim: int, span: Span) -> Expr:
+        """A component of its extent."""
+        if self.table is not None:
+            return Const(span, INT32, self.table.shape[dim])
+        return BufferExtent(span, INT32, self.name, dim)
 
 
 @dataclass(frozen=True)
@@ -208,6 +224,18 @@ class Swizzle(Expr):
 
     operand: Expr
     letters: str
+
+
+@dataclass(frozen=True, repr=False)
+class ItemIndex(Expr):
+    """``index``, which must be from 0 to below ``extent``, the number of items of the tuple ``name``.
+
+    A device does not check it.
+    """
+
+    index: Expr
+    extent: int
+    name: str
 
 
 @dataclass(frozen=True, repr=False)

@@ -85,6 +85,10 @@ class Ranges:
             return int(expr.kind in ("size", "count")), _SUBGROUP_MAX
         if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and expr.place.variable.storage != "thread":
             return self._variable(expr.place.variable.name, expr.type)
+        if isinstance(expr, ir.ItemIndex):
+            low, high = self.of(expr.index)
+            last = expr.extent - 1
+            return (max(low, 0), min(high, last)) if low <= last and high >= 0 else (0, last)
         if isinstance(expr, ir.Select):
             return union(self.of(expr.then), self.of(expr.orelse))
         if isinstance(expr, ir.Cast):

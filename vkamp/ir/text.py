@@ -80,6 +80,8 @@ class _Printer:
             return f"{expr.type}({self.expr(expr.operand)})"
         if isinstance(expr, ir.Construct):
             return f"{expr.type}({self._list(expr.parts)})"
+        if isinstance(expr, ir.ItemIndex):
+            return f"{self._operand(expr.index)}<of {expr.extent}>"
         if isinstance(expr, ir.Swizzle):
             return f"{self._operand(expr.operand)}.{expr.letters}"
         assert isinstance(expr, ir.Builtin), type(expr).__name__
@@ -231,7 +233,8 @@ class _Printer:
             yield f"{_INDENT}constant {name} = {value}"
         for buffer in kernel.buffers:
             words = ["readonly"] * buffer.readonly + ["dense"] * buffer.dense + ["unit"] * buffer.unit
-            traits = ", ".join([*words, f"storage {buffer.storage}"])
+            table = [] if buffer.table is None else [f"table {buffer.table.shape}"]
+            traits = ", ".join([*words, f"storage {buffer.storage}", *table])
             yield f"{_INDENT}buffer {buffer.name}: {buffer.element}, rank {buffer.rank}, {traits}"
         for scalar in kernel.scalars:
             yield f"{_INDENT}scalar {scalar.name}: {scalar.type}"

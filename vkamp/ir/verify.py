@@ -660,6 +660,11 @@ class _FunctionVerifier:
         wanted = SCALARS[row.result_name({letter: kind.name for letter, kind in common.items()})]
         self.same(expr, expr.type, wanted)
 
+    def _item_index(self, expr: ir.ItemIndex) -> None:
+        kind = self.scalar(expr.index)
+        self.expect(kind.is_integer and expr.extent > 0, expr, f"{kind} as a subscript of {expr.extent} items")
+        self.same(expr, expr.type, kind)
+
     def _load(self, expr: ir.Load) -> None:
         self.place(expr.place)
         self.same(expr, expr.type, expr.place.type)

@@ -7,6 +7,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from vkamp import spirv
 from vkamp.artifacts import Accesses, ContainerAccess, MatrixShape, Quirk
 from vkamp.cache import DiskCache
@@ -62,6 +64,8 @@ class Compiled:
     sizes_in_loops: frozenset[tuple[str, int]] = frozenset()
     #: The elements of the arrays that it declares, by the types' names.
     declared: Mapping[str, str] = field(default_factory=dict)
+    #: The tables of constants that its launches bind, by name.
+    tables: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False, compare=False)
     #: Whether it, or a function that it calls, has a loop.
     loops: bool = False
     #: Whether there was something to warn of.

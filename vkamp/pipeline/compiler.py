@@ -56,6 +56,7 @@ from vkamp.ir.requirements import (
     types_in_use,
     wide_operations,
 )
+from vkamp.ir.tables import tables_of, without_item_indices
 from vkamp.ir.text import text
 from vkamp.ir.types import NAMED, Array
 from vkamp.ir.unroll import limited, unrolled
@@ -133,6 +134,7 @@ def _compiled(kernel: ir.Kernel, judge: Callable[[], RaceVerdicts], lowered: Low
         matrices=matrix_products(kernel) if has_matrices(kernel) else None,
         sizes_in_loops=lower.sizes_in_loops(kernel),
         declared=_declared(kernel),
+        tables=tables_of(kernel),
         loops=any(isinstance(each, (ir.For, ir.While)) for each in kernel.statements()),
         warned=warned,
         whole=lambda: whole,
@@ -179,7 +181,9 @@ def executable(kernel: ir.Kernel, target: Target) -> Executable:
 
 
 def _executable(kernel: ir.Kernel, target: Target) -> Executable:
-    source = kernel if MATRICES in target.types else thread_by_thread(kernel)
+    # A device does not check subscripts.
+    source = without_item_indices(kernel)
+    source = source if MATRICES in target.types else thread_by_thread(source)
     form, lowering = _lowered(source, target)
     shader = shader_of(form, target)
     to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)

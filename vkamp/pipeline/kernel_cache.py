@@ -28,6 +28,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vkamp import prebuilt
 from vkamp.artifacts import Binding, ContainerAccess, Executable, MatrixShape, Pieces, PushWord, Shader, Target
@@ -57,7 +58,7 @@ from vkamp.front.signature import (
     read_name,
 )
 from vkamp.front.source import digest_of_code, is_unchanged, supply_sources
-from vkamp.ir.types import Array, Struct
+from vkamp.ir.types import NAMED, Array, Struct, from_dtype
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.loading import compiler_module
 from vkamp.prebuilt import Artifacts
@@ -349,10 +350,15 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Ker
         else {MatrixShape(*shape): span(at) for shape, at in facts["matrices"]},
         sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
         declared=facts["declared"],
+        tables={name: _table(*table) for name, table in facts["tables"].items()},
         loops=facts["loops"],
         key=key,
         cache=cache,
     )
+
+
+def _table(element: str, shape: list[int], data: str) -> NDArray[Any]:
+    return np.frombuffer(bytes.fromhex(data), NAMED[element].dtype).reshape(shape)
 
 
 def _has_changed(index: Mapping[str, Any], request: Request, values: Iterable[Any]) -> bool:
@@ -427,6 +433,10 @@ def keep_kernel(
         else [(dataclasses.astuple(shape), spans.number(at)) for shape, at in compiled.matrices.items()],
         "sizes_in_loops": sorted(compiled.sizes_in_loops),
         "declared": dict(compiled.declared),
+        "tables": {
+            name: (str(from_dtype(table.dtype)), table.shape, table.tobytes().hex())
+            for name, table in compiled.tables.items()
+        },
         "loops": compiled.loops,
         "spans": spans.rows,
     }

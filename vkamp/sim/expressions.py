@@ -195,6 +195,9 @@ class ExpressionTranslator(Places):
         layout = self.constant("y", tuple((n, "") for n in numbers))
         return quote("_pick(X, 0, Y)", X=operand, Y=layout)
 
+    def _item_index(self, node: ir.ItemIndex) -> ast.expr:
+        return self._checked(node.index, 0, ast.Constant(node.extent), self.site(node.span, node.name, "read"))
+
     def _builtin(self, node: ir.Builtin) -> ast.expr:
         kind = scalar_of(node.args[0].type)
         row = BUILTINS[node.name]

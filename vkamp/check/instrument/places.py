@@ -129,7 +129,7 @@ class Addresses:
         kept = [self._index(i, place.buffer) for i in place.indices]
         bounds = []
         for dim, (index, simple) in enumerate(zip(place.indices, kept, strict=True)):
-            extent = ir.BufferExtent(place.span, INT32, place.buffer, dim)
+            extent = self._plan.kernel.buffer(place.buffer).extent(dim, place.span)
             bounds += self._bound(index, simple, extent, dim, rank, place.buffer, place.span)
         terms: list[ir.Expr] = []
         if place.buffer in self._plan.judged | self._plan.reinterpreted:
@@ -146,7 +146,7 @@ class Addresses:
             return [make.mul(i, s) for i, s in zip(whole, strides, strict=True)]
         number = whole[0]
         for dim, index in enumerate(whole[1:], 1):
-            extent = make.as_uint(ir.BufferExtent(place.span, INT32, place.buffer, dim))
+            extent = make.as_uint(buffer.extent(dim, place.span))
             number = make.add(make.mul(number, extent), index)
         return [make.mul(number, size)]
 

@@ -457,6 +457,21 @@ class Rewriter:
                 right = self._count(right, expr, kind.bits)
         return dataclasses.replace(expr, left=left, right=right)
 
+    def _item_index(self, expr: ir.ItemIndex) -> ir.Expr:
+        """The subscript, or 0 and a finding."""
+        index, (low, high) = self.expr(expr.index), self.ranges.of(expr.index)
+        if low >= 0 and high < expr.extent:
+            return index
+        make = Maker(expr.span)
+        site = ValueSite("bounds", expr.span, expr.name, type=expr.type)
+        return self._replaced(
+            index,
+            "subscript",
+            lambda part: make.compare("ge", make.as_uint(part), uint(expr.extent)),
+            lambda part: self.note(site, make.as_uint(part), uint(expr.extent)),
+            0,
+        )
+
     def _never_zero(self, divisor: ir.Expr) -> bool:
         divisor = _broadcast(divisor)
         if isinstance(divisor.type, Vector):

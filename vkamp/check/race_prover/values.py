@@ -169,6 +169,9 @@ class Values:
             return None
         return function(BUILTINS[expr.name], numbers, expr.type, self.run.symbols)
 
+    def _item_index(self, expr: ir.ItemIndex) -> Value:
+        return self.value(expr.index)
+
     def _load(self, expr: ir.Load) -> Value:
         place = expr.place
         if isinstance(place, ir.Local) and not isinstance(place.type, Array):
