@@ -125,19 +125,6 @@ def register_tiles(t_idx, a, b, c, *, size: amp.constant):
 WEIGHTS = (0.25, 0.5, 0.25)
 
 
-SHORT = (0.5, 1.5, 2.5)
-SQUARES = tuple(k * k for k in range(30))
-POINTS = tuple((k / 2, -float(k)) for k in range(20))
-
-
-def tables(idx, a, out):
-    """Constants in the shader, and tables of them in memory."""
-    k = a[idx]
-    x, y = POINTS[k]
-    again = tuple(n * n for n in range(30))
-    out[idx] = SHORT[k % 3] * (SQUARES[k] + again[k + 1]) + x * y
-
-
 def unrolled(idx, source, out):
     """Loops that can be written as such, and parts of some that cannot."""
     total = 0.0
@@ -652,6 +639,19 @@ def matrices(t_idx, a, b, c, d):
 
 MATRIX_ARGS = buffers(a=(FLOAT16, 2, READONLY), b=(FLOAT16, 2), c=(FLOAT32, 2, STRIDED), d=(FLOAT16, 2))
 MATRIX_TYPES = frozenset({"cooperative_matrix", "float16", "storage16"})
+
+SHORT = (0.5, 1.5, 2.5)
+SQUARES = tuple(k * k for k in range(30))
+POINTS = tuple((k / 2, -float(k)) for k in range(20))
+
+
+def tables(idx, a, out):
+    """Constants in the shader, and tables of them in memory."""
+    k = a[idx]
+    x, y = POINTS[k]
+    again = tuple(n * n for n in range(30))
+    out[idx] = SHORT[k % 3] * (SQUARES[k] + again[k + 1]) + x * y
+
 
 PROGRAMS = {
     "matrices": Program(matrices, 1, (64,), MATRIX_ARGS, target=Target(types=MATRIX_TYPES), subgroup=32),

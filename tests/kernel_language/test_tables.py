@@ -272,7 +272,9 @@ def test_out_of_range(accelerator_view, kernel):
         report = amp.check(accelerator_view, out.extent, kernel, at, out)
         wanted = f"index {index} of {name} is out of bounds (extent {extent}), in thread (1)\n"
         assert len(report.findings) == 1 and str(report.findings[0]).startswith(wanted), str(report)
-        assert np.asarray(out)[0] == np.asarray(out)[2]
+        if kernel not in (of_values, of_one):
+            # The check goes on with the first item.
+            assert len(set(np.asarray(out).tolist())) == 1
 
 
 @pytest.mark.sample("swiftshader")

@@ -196,7 +196,11 @@ class ExpressionTranslator(Places):
         return quote("_pick(X, 0, Y)", X=operand, Y=layout)
 
     def _item_index(self, node: ir.ItemIndex) -> ast.expr:
-        return self._checked(node.index, 0, ast.Constant(node.extent), self.site(node.span, node.name, "read"))
+        # A run that continues takes the first item.
+        return quote(
+            "_i if 0 <= (_i := X) < N else _bad(_t, S, 0, _i, N) or 0",
+            X=self.expr(node.index), N=node.extent, S=self.site(node.span, node.name),
+        )  # fmt: skip
 
     def _builtin(self, node: ir.Builtin) -> ast.expr:
         kind = scalar_of(node.args[0].type)
