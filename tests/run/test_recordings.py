@@ -217,6 +217,18 @@ def test_short_replays_gather_behind_the_first_and_start_at_once_on_an_idle_devi
     assert set(card.read(a).tolist()) == {7}
 
 
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+def test_many_that_come_together_are_one_submission(card):
+    queue = card.queue
+    a = card.buffer(np.zeros(N))
+    enqueue = queue.together([queue.ready(dispatch(card, "add", [a], [1]))] * 100)
+    queue.wait()  # for the upload
+    for _ in range(3):
+        found = difference(card, enqueue)
+        assert (found["submissions"], found["dispatches"]) == (1, 100)
+    assert set(card.read(a).tolist()) == {300}
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_ready_dispatches_that_come_together(runner, seed):
     together_in_any_order(runner, seed)

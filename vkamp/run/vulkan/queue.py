@@ -30,7 +30,7 @@ from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, H
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.late_programs import is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
-from vkamp.run.vulkan.recording import FEW, Recorded, Repeats, VulkanRecording
+from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
 from vkamp.run.vulkan.reused_memory import QueueWithReusedMemory
 from vkamp.run.vulkan.sharing import SharedBuffer
@@ -97,7 +97,7 @@ class VulkanQueue(QueueWithReusedMemory):
 
     def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
         work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
-        if len(work) != len(ready) or not 1 < len(work) <= FEW or is_awaited(work) or any(w.is_heavy for w in work):
+        if len(work) != len(ready) or len(work) < 2 or is_awaited(work):
             return super().together(ready)
         return partial(self.replay, self._recording(work))
 
