@@ -394,8 +394,8 @@ def _until(is_true: Callable[[], bool], problem: str) -> None:
         time.sleep(0.05)
 
 
-def main() -> int:
-    """Prints a table; 1 if a program failed."""
+def _arguments() -> argparse.Namespace:
+    """The command line, with the sizes for CPU drivers if it asks for them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accelerators", nargs="*", help="by default the machine's GPUs")
     parser.add_argument("--devices", type=int, nargs="*", help="how many; by default all, half of them, and so on to 1")
@@ -420,6 +420,12 @@ def main() -> int:
         given.plate, given.steps, given.together = 512, 16, 8
         given.paths, given.days, given.blocks = 1 << 13, 512, 16
         given.rows, given.inner = 512, 256
+    return given
+
+
+def main() -> int:
+    """Prints a table; 1 if a program failed."""
+    given = _arguments()
     sizes = Sizes(**{name: getattr(given, name) for name in Sizes.__annotations__})
     names = given.accelerators or [
         each.device_path

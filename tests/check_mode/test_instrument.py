@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.emit.programs import PROGRAMS
+from tests.emit.table import PROGRAMS
 from tests.emit.validation import validate
 from vkamp import spirv
 from vkamp.check.instrument import REPORT, Instrumented, instrument

@@ -14,7 +14,7 @@ from vkamp.artifacts import Target
 from vkamp.front import ArgType, BufferType, Request, ScalarType
 from vkamp.front.lower import lower
 from vkamp.ir.nodes import Kernel
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, UINT8, UINT32, Type, from_dtype
+from vkamp.ir.types import Type
 
 PIXEL = np.dtype([("r", "f4"), ("g", "f4"), ("b", "f4")])
 # Holes, a member that is an array, a member that is a struct, and names that GLSL keeps for itself.
@@ -525,11 +525,6 @@ def origins(t_idx, a):
         a[t_idx.tile_origin] = t_idx.tile[2] + t_idx.local[0] + t_idx.global_[1]
 
 
-MATRICES = buffers(matrix=(FLOAT32, 2, {"readonly": True, "dense": False}), averages=(FLOAT32, 2))
-PRODUCT = buffers(a=(FLOAT32, 2, READONLY), b=(FLOAT32, 2, READONLY), c=(FLOAT32, 2))
-RECORD_TYPE = from_dtype(RECORD, "Record")
-
-
 def subgroups(t_idx, a, x, out):
     """Each kind of function, in a function that is called, too."""
     lane = amp.subgroup.lane()
@@ -561,21 +556,7 @@ def subgroups_in_a_row(t_idx, a):
     a[t_idx] = t_idx.local[0] * 100 + t_idx.local[1] * 10 + t_idx.local[2] + flipped
 
 
-_FOLDED = Target(folded=True)
-
-
 BODY = np.dtype([("id", "<i4"), ("position", amp.float3), ("spins", amp.float2, (2,)), ("mass", "<f4")])
-FLOAT3_TYPE = from_dtype(amp.float3.dtype)
-VECTORS_ARGS = buffers(
-    points=(FLOAT3_TYPE, 1),
-    colours=(from_dtype(amp.float4.dtype), 1),
-    cells=(from_dtype(amp.int2.dtype), 1),
-    bodies=(from_dtype(BODY, "Body"), 1),
-)
-
-
-def copies(rank: int, kind: Type = INT32) -> tuple[tuple[str, ArgType], ...]:
-    return buffers(source=(kind, rank, READONLY), destination=(kind, rank))
 
 
 def saxpy(idx, a, x, y):
@@ -590,11 +571,6 @@ def tested(idx, x, y, out):
 
 def halves(idx, x, y, out):
     out[idx] = amp.float16(x[idx] * y[idx] * 0.1)
-
-
-def in_pieces(most: int, *names: str, **traits: Any) -> Target:
-    """A target whose threads have several elements of these containers."""
-    return Target(**{"group": (64, 1, 1), "together": (names,), **traits}, pieces=most, whole=frozenset(names))
 
 
 def native_float_atomics(t_idx, sums, pixels):
@@ -637,9 +613,6 @@ def matrices(t_idx, a, b, c, d):
     amp.matrix_store(other, d, (16 * group, 0))
 
 
-MATRIX_ARGS = buffers(a=(FLOAT16, 2, READONLY), b=(FLOAT16, 2), c=(FLOAT32, 2, STRIDED), d=(FLOAT16, 2))
-MATRIX_TYPES = frozenset({"cooperative_matrix", "float16", "storage16"})
-
 SHORT = (0.5, 1.5, 2.5)
 SQUARES = tuple(k * k for k in range(30))
 POINTS = tuple((k / 2, -float(k)) for k in range(20))
@@ -651,156 +624,3 @@ def tables(idx, a, out):
     x, y = POINTS[k]
     again = tuple(n * n for n in range(30))
     out[idx] = SHORT[k % 3] * (SQUARES[k] + again[k + 1]) + x * y
-
-
-PROGRAMS = {
-    "matrices": Program(matrices, 1, (64,), MATRIX_ARGS, target=Target(types=MATRIX_TYPES), subgroup=32),
-    "matrices_emulated": Program(matrices, 1, (64,), MATRIX_ARGS, subgroup=32),
-    "pieces": Program(
-        saxpy, 1, None, scalars(a=FLOAT32) + buffers(x=(FLOAT32, 1), y=(FLOAT32, 1)), target=in_pieces(4, "x", "y")
-    ),
-    "pieces_of_parts": Program(
-        saxpy,
-        1,
-        None,
-        scalars(a=INT32) + buffers(x=(INT16, 1, STRIDED), y=(UINT8, 1, STRIDED)),
-        target=in_pieces(4, "x", "y"),
-    ),
-    "pieces_of_bytes": Program(
-        saxpy, 1, None, scalars(a=INT32) + buffers(x=(UINT8, 1), y=(INT8, 1)), target=in_pieces(16, "x", "y")
-    ),
-    "pieces_of_halves": Program(
-        halves,
-        1,
-        None,
-        buffers(x=(FLOAT16, 1), y=(FLOAT16, 1), out=(FLOAT16, 1)),
-        target=in_pieces(16, "x", "y", "out", types=frozenset({"float16", "storage16"})),
-    ),
-    "pieces_of_rows": Program(
-        tested,
-        2,
-        None,
-        buffers(x=(FLOAT32, 2), y=(FLOAT32, 2, STRIDED), out=(FLOAT32, 2)),
-        target=in_pieces(16, "x", "y", "out", group=(32, 8, 1), together=(("x", "out"), ("y",))),
-    ),
-    "pieces_of_all": Program(
-        saxpy,
-        3,
-        None,
-        scalars(a=FLOAT32) + buffers(x=(FLOAT32, 3), y=(FLOAT32, 3, STRIDED)),
-        target=in_pieces(16, flat=frozenset({"x", "y"}), together=(("x", "y"),)),
-    ),
-    "tile_average": Program(tile_average, 2, (2, 3), MATRICES),
-    "tile_average_folded": Program(tile_average, 2, (2, 3), MATRICES, target=_FOLDED),
-    "tiled_product": Program(tiled_product, 2, (16, 16), PRODUCT, constants=(("tile", 16),)),
-    "records": Program(
-        records, 1, None, buffers(source=(RECORD_TYPE, 1, READONLY), destination=(RECORD_TYPE, 1))
-    ),
-    "aliases": Program(
-        shift_in_place,
-        1,
-        (8,),
-        buffers(
-            left=(FLOAT32, 1, {"dense": False, "storage": 0}),
-            right=(FLOAT32, 1, {"dense": False, "storage": 0}),
-            bits=(UINT32, 1, {"dense": False, "storage": 0, "readonly": True}),
-        ),
-    ),
-    "untiled_1": Program(copy_1, 1, None, copies(1), target=Target(group=(256, 1, 1))),
-    "untiled_2": Program(copy_2, 2, None, copies(2), target=Target(group=(32, 8, 1))),
-    "untiled_3": Program(copy_3, 3, None, copies(3), target=Target(group=(32, 8, 1))),
-    "untiled_5": Program(copy_5, 5, None, copies(5), target=Target(group=(4, 4, 4))),
-    "untiled_1_folded": Program(
-        copy_1, 1, None, copies(1), target=Target(folded=True, group=(256, 1, 1))
-    ),
-    "untiled_5_folded": Program(
-        copy_5, 5, None, copies(5), target=Target(folded=True, group=(64, 1, 1))
-    ),
-    "push_spill": Program(
-        axpy,
-        1,
-        None,
-        buffers(x=(FLOAT32, 1, STRIDED), y=(FLOAT32, 1, STRIDED))
-        + scalars(a=FLOAT32, b=FLOAT32, wanted=BOOL),
-        target=Target(push_words=4),
-    ),
-    "functions": Program(functions, 1, (4,), buffers(a=(INT32, 1))),
-    "functions_folded": Program(functions, 1, (4,), buffers(a=(INT32, 1)), target=_FOLDED),
-    "register_tiles": Program(
-        register_tiles, 2, (4, 4),
-        buffers(a=(FLOAT32, 2, READONLY), b=(FLOAT32, 2, READONLY), c=(FLOAT32, 2)), constants=(("size", 3),),
-    ),
-    "tables": Program(tables, 1, None, buffers(a=(INT32, 1, READONLY), out=(FLOAT32, 1))),
-    "unrolled": Program(unrolled, 2, None, buffers(source=(FLOAT32, 2, READONLY), out=(FLOAT32, 2))),
-    "control_flow": Program(
-        control_flow, 1, None, buffers(a=(INT32, 1)) + scalars(n=INT32, step=INT32)
-    ),
-    "unsigned_loop": Program(unsigned_loop, 1, None, buffers(a=(UINT32, 1)) + scalars(n=UINT32)),
-    "atomics": Program(
-        atomics, 1, (32,), buffers(values=(UINT32, 1, READONLY), bins=(UINT32, 1), extremes=(UINT32, 1))
-    ),
-    "claims": Program(claims, 1, (4,), buffers(rounds=(INT32, 1), out=(INT32, 1)) + scalars(n=INT32)),
-    "views": Program(
-        views, 1, (8,),
-        (*buffers(values=(FLOAT32, 1), table=(FLOAT32, 2, STRIDED), pixels=(from_dtype(PIXEL, "pixel"), 1)),
-         *scalars(columns=INT32)),
-    ),
-    "native_float_atomics": Program(
-        native_float_atomics,
-        1,
-        (8,),
-        buffers(sums=(FLOAT32, 1), pixels=(from_dtype(PIXEL, "pixel"), 1)),
-        target=Target(types=frozenset({"float_atomics", "shared_float_atomics"})),
-    ),
-    "float_atomics": Program(
-        float_atomics, 1, (8,), buffers(sums=(FLOAT32, 1), pixels=(from_dtype(PIXEL, "pixel"), 1)), precise=True
-    ),
-    "compare_exchange": Program(
-        compare_exchange, 1, None, buffers(cells=(INT32, 1), wanted=(INT32, 1, READONLY))
-    ),
-    "exact": Program(
-        exact,
-        1,
-        (4,),
-        buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 1, READONLY), out=(FLOAT32, 1), bits=(INT32, 1)),
-        precise=True,
-    ),
-    "rounding": Program(
-        rounding,
-        1,
-        None,
-        buffers(
-            a=(INT32, 1, READONLY),
-            b=(INT32, 1, READONLY),
-            c=(INT32, 2),
-            x=(FLOAT32, 1, READONLY),
-            y=(FLOAT32, 2),
-        ),
-    ),
-    "operators": Program(operators, 1, None, buffers(a=(INT32, 1), u=(UINT32, 1), f=(FLOAT32, 1))),
-    "names": Program(
-        names,
-        1,
-        None,
-        buffers(input=(FLOAT32, 1, READONLY), sample=(FLOAT32, 1, READONLY), output_=(FLOAT32, 1)),
-    ),
-    "fences": Program(fences, 1, (8,), buffers(a=(INT32, 1))),
-    "fences_narrow": Program(
-        fences, 1, (8,), buffers(a=(INT32, 1)), target=Target(quirks=frozenset({"fences_wait"}))
-    ),
-    "mathematics": Program(
-        mathematics, 1, None, buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 2))
-    ),
-    "precise_mathematics": Program(
-        precise_mathematics, 1, None, buffers(x=(FLOAT32, 1, READONLY), y=(FLOAT32, 2))
-    ),
-    "origins": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3))),
-    "origins_folded": Program(origins, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),
-    "subgroups": Program(subgroups, 1, (40,), buffers(a=(INT32, 1), x=(FLOAT32, 1), out=(FLOAT32, 1))),
-    "subgroups_in_a_row": Program(subgroups_in_a_row, 3, (2, 3, 4), buffers(a=(INT32, 3))),
-    "subgroups_folded": Program(subgroups_in_a_row, 3, (2, 3, 4), buffers(a=(INT32, 3)), target=_FOLDED),
-    "vectors": Program(vectors, 1, (4,), VECTORS_ARGS),
-    "exact_vectors": Program(
-        exact_vectors, 1, None, buffers(**dict.fromkeys(("a", "b", "out"), (FLOAT3_TYPE, 1))), precise=True
-    ),
-}  # fmt: skip

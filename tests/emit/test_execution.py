@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import vkamp as amp
 from tests.emit.launches import Arrays, Case, Launch, cloned
-from tests.emit.programs import BODY, PROGRAMS, RECORD, Program
+from tests.emit.programs import BODY, RECORD, Program
+from tests.emit.table import PROGRAMS
 from vkamp import sim
 from vkamp.artifacts import Domain, Target
 from vkamp.ir.nodes import Kernel

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emit.programs import PROGRAMS
+from tests.emit.table import PROGRAMS
 from tests.emit.validation import validate
 from vkamp import spirv
 from vkamp.ir.verify import verify

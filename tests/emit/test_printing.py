@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.emit.programs import PROGRAMS, Program, buffers, scalars
+from tests.emit.programs import Program, buffers, scalars
+from tests.emit.table import PROGRAMS
 from vkamp import spirv
 from vkamp.artifacts import ContainerAccess, PushWord, Target
 from vkamp.emit.layout import struct_members

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.emit.from_statements import kernel_of
-from tests.emit.programs import PROGRAMS
+from tests.emit.table import PROGRAMS
 from vkamp import sim
 from vkamp.artifacts import Target
 from vkamp.ir.nodes import For, Kernel, Stmt, walk_statements

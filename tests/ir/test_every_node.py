@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emit.programs import PROGRAMS
+from tests.emit.table import PROGRAMS
 from tests.ir.samples import POINT, SAMPLES, kernel_of
 from vkamp import sim
 from vkamp.artifacts import Target

@@ -140,57 +140,61 @@ def test_wrong_names_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         _inspect(program, "auto", amp.accelerator("swiftshader").default_view)
 
 
+@amp.kernel
+def no_barrier(t_idx, out):
+    out[t_idx] = t_idx.local[0]
+
+
+@amp.kernel
+def short(t_idx, out):
+    slots = amp.tile_static(64, amp.int32)
+    slots[t_idx.local[0]] = t_idx.global_[0]
+    t_idx.barrier.wait()
+    distance = 32
+    while distance > 0:
+        if t_idx.local[0] < distance:
+            slots[t_idx.local[0]] += slots[t_idx.local[0] + distance]
+        t_idx.barrier.wait()
+        distance //= 2
+    out[t_idx] = slots[0]
+
+
+@amp.kernel
+def long(t_idx, out):
+    slots = amp.tile_static(64, amp.int32)
+    total = 0
+    for i in range(4000):
+        slots[t_idx.local[0]] = i
+        t_idx.barrier.wait()
+        for j in range(20):
+            total += slots[(t_idx.local[0] + j) % 64]
+        t_idx.barrier.wait()
+    out[t_idx] = total
+
+
+@amp.kernel
+def wide(t_idx, out):
+    slots = amp.tile_static(64, amp.int32)
+    for k in amp.static_range(90):
+        slots[t_idx.local[0]] = k
+        t_idx.barrier.wait()
+    out[t_idx] = slots[63 - t_idx.local[0]]
+
+
+@amp.kernel
+def known(t_idx, out):
+    slots = amp.tile_static(64, amp.int32)
+    total = 0
+    for _ in range(out.extent[0]):
+        slots[t_idx.local[0]] = total
+        t_idx.barrier.wait()
+        total += slots[63 - t_idx.local[0]] + 1
+        t_idx.barrier.wait()
+    out[t_idx] = total
+
+
 def test_automatic_choice(accelerator: amp.accelerator) -> None:
     """Loops on CPU devices, where there is a barrier and the driver does not end the loops too early."""
-
-    @amp.kernel
-    def no_barrier(t_idx, out):
-        out[t_idx] = t_idx.local[0]
-
-    @amp.kernel
-    def short(t_idx, out):
-        slots = amp.tile_static(64, amp.int32)
-        slots[t_idx.local[0]] = t_idx.global_[0]
-        t_idx.barrier.wait()
-        distance = 32
-        while distance > 0:
-            if t_idx.local[0] < distance:
-                slots[t_idx.local[0]] += slots[t_idx.local[0] + distance]
-            t_idx.barrier.wait()
-            distance //= 2
-        out[t_idx] = slots[0]
-
-    @amp.kernel
-    def long(t_idx, out):
-        slots = amp.tile_static(64, amp.int32)
-        total = 0
-        for i in range(4000):
-            slots[t_idx.local[0]] = i
-            t_idx.barrier.wait()
-            for j in range(20):
-                total += slots[(t_idx.local[0] + j) % 64]
-            t_idx.barrier.wait()
-        out[t_idx] = total
-
-    @amp.kernel
-    def wide(t_idx, out):
-        slots = amp.tile_static(64, amp.int32)
-        for k in amp.static_range(90):
-            slots[t_idx.local[0]] = k
-            t_idx.barrier.wait()
-        out[t_idx] = slots[63 - t_idx.local[0]]
-
-    @amp.kernel
-    def known(t_idx, out):
-        slots = amp.tile_static(64, amp.int32)
-        total = 0
-        for _ in range(out.extent[0]):
-            slots[t_idx.local[0]] = total
-            t_idx.barrier.wait()
-            total += slots[63 - t_idx.local[0]] + 1
-            t_idx.barrier.wait()
-        out[t_idx] = total
-
     count = 3
 
     @amp.kernel

@@ -19,8 +19,8 @@ import numpy as np
 
 import vkamp as amp
 from tests.check_mode.cases import CASES
-from tests.emit.programs import PROGRAMS as PRINTED
 from tests.emit.random_expressions import random_kernel as random_expressions
+from tests.emit.table import PROGRAMS as PRINTED
 from tests.static_analysis import uniform_control, uniform_values
 from tests.static_analysis.programs import Programs, arguments, domain
 from tests.static_analysis.random_control import lowered, source_of

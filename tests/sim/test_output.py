@@ -156,6 +156,47 @@ def test_an_error_is_not_hidden_by_following_nobody() -> None:
         1 / 0  # noqa: B018
 
 
+#: What a thread of the kernel below does, line by line.
+STEPS = [
+    "works: thread (3) (tile (1), local (1))",
+    "i = t_idx.local[0]",
+    "    i = 1",
+    "p = amp.float2(0.5, i)",
+    "    p = float2(0.5, 1.0)",
+    "p.x = 2.0",
+    "    p.x = 2.0",
+    "for k in range(i):",
+    "    k = 0",
+    "rows[t_idx].at[k, 1] = twice(k)",
+    "return 2 * x",
+    "    result = 0",
+    "rows[t_idx].at[k, 1] = twice(k)",
+    "    rows[3].at[0, 1] = 0.0",
+    "n = 1",
+    "    n = 1",
+    "while n > 0:",
+    "    True",
+    "n -= 1",
+    "    n = 0",
+    "while n > 0:",
+    "    False",
+    'print("here", end="")',
+    "here",
+    "t_idx.barrier.wait()",
+    "old = amp.atomic_fetch_add(a[0], 3)",
+    "    a[0] = 12",
+    "    old = 9",
+    "if old == 0 or i > 5:",
+    "    False",
+    "a[t_idx.global_[0] + 1] = twice(old)",
+    "return 2 * x",
+    "    result = 18",
+    "a[t_idx.global_[0] + 1] = twice(old)",
+    "    a[4] = 18",
+    "",
+]
+
+
 def test_steps_of_a_thread(capsys: pytest.CaptureFixture[str]) -> None:
     @amp.func
     def twice(x):  # type: ignore[no-untyped-def]
@@ -181,44 +222,7 @@ def test_steps_of_a_thread(capsys: pytest.CaptureFixture[str]) -> None:
     with amp.follow(tile=1, local=1, trace=True):
         found = printed(capsys, amp.extent(4).tile(2), works, ints(0, *[0] * 9), rows)
     shown = [line[8:] if line[6:7] == "|" else line for line in found]
-    assert shown == [
-        "works: thread (3) (tile (1), local (1))",
-        "i = t_idx.local[0]",
-        "    i = 1",
-        "p = amp.float2(0.5, i)",
-        "    p = float2(0.5, 1.0)",
-        "p.x = 2.0",
-        "    p.x = 2.0",
-        "for k in range(i):",
-        "    k = 0",
-        "rows[t_idx].at[k, 1] = twice(k)",
-        "return 2 * x",
-        "    result = 0",
-        "rows[t_idx].at[k, 1] = twice(k)",
-        "    rows[3].at[0, 1] = 0.0",
-        "n = 1",
-        "    n = 1",
-        "while n > 0:",
-        "    True",
-        "n -= 1",
-        "    n = 0",
-        "while n > 0:",
-        "    False",
-        'print("here", end="")',
-        "here",
-        "t_idx.barrier.wait()",
-        "old = amp.atomic_fetch_add(a[0], 3)",
-        "    a[0] = 12",
-        "    old = 9",
-        "if old == 0 or i > 5:",
-        "    False",
-        "a[t_idx.global_[0] + 1] = twice(old)",
-        "return 2 * x",
-        "    result = 18",
-        "a[t_idx.global_[0] + 1] = twice(old)",
-        "    a[4] = 18",
-        "",
-    ]
+    assert shown == STEPS
     assert printed(capsys, amp.extent(1), lambda_like, ints(1)) == [""]
 
 

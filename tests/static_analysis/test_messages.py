@@ -89,34 +89,8 @@ def test_under_an_if_on_the_local_id() -> None:
     )
 
 
-def test_through_a_variable_and_a_function() -> None:
-    source = Source(
-        "variable.py",
-        """
-        @amp.func
-        def double(v):
-            return v + v
-
-        @amp.kernel
-        def k(t_idx, n):
-            x = t_idx.local[1] - n
-            y = double(x)
-            if y < 3:
-                t_idx.barrier.wait()
-        """,
-    )
-    v, y = param("v"), var("y")
-    double = func("double", [v], back(add(get(v), get(v)), span=source.at(3, "return v + v")), results=[X.type])
-    program = kernel(
-        let(
-            X, binary("sub", local(1, source.at(7, "t_idx.local[1]")), scalar()), source.at(7, "x = t_idx.local[1] - n")
-        ),
-        call(double, get(X, source.at(8, "x)")), to=y, span=source.at(8, "double(x)")),
-        when(lt(get(y), 3, source.at(9, "y < 3")), barrier(span=source.at(10, WAIT))),
-        functions=[double],
-    )
-    assert message(program) == dedent(
-        """
+#: The message of a barrier whose condition comes through a variable and a function.
+THROUGH_A_FUNCTION = """
         VKA601: some threads of the tile may not reach this barrier: it is under a condition that may differ between them
           --> variable.py:10, in k
            |
@@ -149,7 +123,35 @@ def test_through_a_variable_and_a_function() -> None:
            |     ^^^^^^^^^^^^^^
            = help: move the barrier out of the `if`, so that every thread waits, and guard only the loads and stores
         """
+
+
+def test_through_a_variable_and_a_function() -> None:
+    source = Source(
+        "variable.py",
+        """
+        @amp.func
+        def double(v):
+            return v + v
+
+        @amp.kernel
+        def k(t_idx, n):
+            x = t_idx.local[1] - n
+            y = double(x)
+            if y < 3:
+                t_idx.barrier.wait()
+        """,
     )
+    v, y = param("v"), var("y")
+    double = func("double", [v], back(add(get(v), get(v)), span=source.at(3, "return v + v")), results=[X.type])
+    program = kernel(
+        let(
+            X, binary("sub", local(1, source.at(7, "t_idx.local[1]")), scalar()), source.at(7, "x = t_idx.local[1] - n")
+        ),
+        call(double, get(X, source.at(8, "x)")), to=y, span=source.at(8, "double(x)")),
+        when(lt(get(y), 3, source.at(9, "y < 3")), barrier(span=source.at(10, WAIT))),
+        functions=[double],
+    )
+    assert message(program) == dedent(THROUGH_A_FUNCTION)
 
 
 def test_after_a_divergent_return() -> None:
@@ -248,32 +250,9 @@ def test_in_a_loop_of_divergent_length() -> None:
     )
 
 
-@pytest.mark.parametrize("jump", ["break", "continue"])
-def test_before_a_divergent_jump(jump: str) -> None:
-    source = Source(
-        f"{jump}.py",
-        f"""
-        @amp.kernel
-        def k(t_idx):
-            for row in range(8):
-                t_idx.barrier.wait()
-                if row == t_idx.local[0]:
-                    {jump}
-        """,
-    )
-    condition = eq(get(ROW), local(0, source.at(5, "t_idx.local[0]")), source.at(5, "row == t_idx.local[0]"))
-    statement = leave if jump == "break" else skip
-    program = kernel(
-        count(
-            ROW,
-            8,
-            barrier(span=source.at(4, WAIT)),
-            when(condition, statement(source.at(6, jump))),
-        )
-    )
-    assert message(program) == dedent(
-        {
-            "break": """
+#: The messages of a barrier that a jump of some threads leaves behind.
+DIVERGENT_JUMPS = {
+    "break": """
         VKA604: some threads of the tile may not reach this barrier: it is in a loop that some of them may leave by `break`
          --> break.py:4, in k
           |
@@ -296,7 +275,7 @@ def test_before_a_divergent_jump(jump: str) -> None:
           |           ^^^^^^^^^^^^^^
           = help: let all threads of the tile run the same number of iterations, and guard the loads and stores in it by an `if` instead of the `break`
         """,
-            "continue": """
+    "continue": """
         VKA604: some threads of the tile may not reach this barrier: it is in a loop whose rest some of them may skip by `continue`
          --> continue.py:4, in k
           |
@@ -319,8 +298,33 @@ def test_before_a_divergent_jump(jump: str) -> None:
           |           ^^^^^^^^^^^^^^
           = help: let all threads of the tile run the same number of iterations, and guard the loads and stores in it by an `if` instead of the `continue`
         """,
-        }[jump]
+}
+
+
+@pytest.mark.parametrize("jump", DIVERGENT_JUMPS)
+def test_before_a_divergent_jump(jump: str) -> None:
+    source = Source(
+        f"{jump}.py",
+        f"""
+        @amp.kernel
+        def k(t_idx):
+            for row in range(8):
+                t_idx.barrier.wait()
+                if row == t_idx.local[0]:
+                    {jump}
+        """,
     )
+    condition = eq(get(ROW), local(0, source.at(5, "t_idx.local[0]")), source.at(5, "row == t_idx.local[0]"))
+    statement = leave if jump == "break" else skip
+    program = kernel(
+        count(
+            ROW,
+            8,
+            barrier(span=source.at(4, WAIT)),
+            when(condition, statement(source.at(6, jump))),
+        )
+    )
+    assert message(program) == dedent(DIVERGENT_JUMPS[jump])
 
 
 def test_in_a_called_function() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,21 @@ def _scan_of_runs(keys: Any, a: Any) -> Any:
     return upto - np.repeat(upto[begins] - a[begins], lengths)
 
 
-def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
+@dataclass(frozen=True)
+class _Inputs:
+    """The arrays of the programs: ``count`` elements, and fewer ``keys`` to sort."""
+
+    count: int
+    floats: Any
+    small: Any
+    rows: Any
+    runs: Any
+    keys: Any
+    octets: Any
+    places: Any
+
+
+def _inputs(accelerator: amp.accelerator) -> _Inputs:
     count = 1 << (22 if accelerator.is_emulated else 28)
     random = np.random.default_rng(1)
     floats = random.random(count, dtype=np.float32)
@@ -38,7 +53,22 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
     rows = square[: side * side].reshape(side, side)
     runs = (np.arange(count) // 5).astype(np.int32)
     keys = random.integers(-(1 << 31), 1 << 31, count >> (2 if count > 1 << 24 else 4), dtype=np.int64).astype(np.int32)
-    values = np.arange(keys.size, dtype=np.int32)
+    octets = random.integers(0, 256, count, dtype=np.uint8)
+    places = random.integers(0, keys.size, keys.size, dtype=np.int32)
+    return _Inputs(count, floats, small, rows, runs, keys, octets, places)
+
+
+def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
+    given = _inputs(accelerator)
+    yield from _sums(given, torch)
+    yield from _runs(given, torch)
+    yield from _counts(given, torch)
+    yield from _orders(given, torch)
+
+
+def _sums(given: _Inputs, torch: Any) -> Iterator[Program]:
+    """Programs that transform, add up and select."""
+    floats, small, rows = given.floats, given.small, given.rows
     yield Program("transform", (floats,), lambda a: alg.transform(lambda x: 2 * x + 1, a), lambda a: 2 * a + 1)
     yield Program("sum of float32", (floats,), alg.sum, np.sum, lambda a: torch.sum(a), textbook.total)
     yield Program("sum of int32 in 64 bits", (small,), alg.sum, np.sum, lambda a: torch.sum(a))
@@ -64,6 +94,11 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
         "partition in half", (small,), lambda a: alg.partition(a, lambda x: x >= 0)[0],
         lambda a: np.concatenate([a[a >= 0], a[a < 0]]), lambda a: torch.cat([a[a >= 0], a[a < 0]]),
     )  # fmt: skip
+
+
+def _runs(given: _Inputs, torch: Any) -> Iterator[Program]:
+    """Programs on runs of equal keys, and on segments."""
+    floats, small, runs = given.floats, given.small, given.runs
     yield Program(
         "first of each run of 5", (runs,), alg.unique_consecutive,
         lambda a: a[np.concatenate([[True], a[1:] != a[:-1]])], lambda a: torch.unique_consecutive(a),
@@ -77,11 +112,16 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
         lambda a, b: np.add.reduceat(b, np.flatnonzero(np.concatenate([[True], a[1:] != a[:-1]]))),
     )  # fmt: skip
     yield Program("scan of runs of 5", (runs, small), alg.scan_by_key, _scan_of_runs)
-    flags = (np.arange(count) % 5 == 0).astype(np.uint8)
+    flags = (np.arange(given.count) % 5 == 0).astype(np.uint8)
     yield Program(
         "scan of segments of 5", (small, flags), alg.segmented_scan,
         lambda a, b: _scan_of_runs(np.cumsum(b, dtype=np.int32), a),
     )  # fmt: skip
+
+
+def _counts(given: _Inputs, torch: Any) -> Iterator[Program]:
+    """Programs that move and count elements."""
+    floats, rows, octets = given.floats, given.rows, given.octets
     yield Program(
         "transpose", (rows,), alg.transpose, lambda a: np.ascontiguousarray(a.T), lambda a: a.T.contiguous(),
         textbook.transpose,
@@ -91,10 +131,16 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
         lambda a: np.histogram(a, 256, (0.0, 1.0))[0], lambda a: torch.histc(a, 256, 0.0, 1.0), agrees=_nearly_counts,
     )  # fmt: skip
     yield Program(
-        "count of each byte", (random.integers(0, 256, count, dtype=np.uint8),), lambda a: alg.bincount(a, bins=256),
+        "count of each byte", (octets,), lambda a: alg.bincount(a, bins=256),
         lambda a: np.bincount(a, minlength=256), lambda a: torch.bincount(a, minlength=256), textbook.counts_of_bytes,
     )  # fmt: skip
     yield Program("argmax", (floats,), alg.argmax, np.argmax, lambda a: torch.argmax(a))
+
+
+def _orders(given: _Inputs, torch: Any) -> Iterator[Program]:
+    """Programs that sort, and what uses an order."""
+    floats, keys, places = given.floats, given.keys, given.places
+    values = np.arange(keys.size, dtype=np.int32)
     yield Program(
         "sort of int32", (keys,), alg.sort, lambda a: np.sort(a, kind="stable"), lambda a: torch.sort(a, stable=True),
         textbook.bitonic_sort,
@@ -116,7 +162,6 @@ def _programs(accelerator: amp.accelerator, torch: Any) -> Iterator[Program]:
         lambda a, b: torch.searchsorted(a, b),
         textbook.places_in_order,
     )
-    places = random.integers(0, keys.size, keys.size, dtype=np.int32)
     yield Program("take from random places", (keys, places), alg.take, np.take, lambda a, b: torch.take(a, b.long()))
     yield Program(
         "sort of pairs of int32", (keys, values), lambda a, b: alg.sort_by_key(a, b)[1],

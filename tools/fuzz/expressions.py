@@ -313,6 +313,7 @@ class Expressions:
         r = self.random
         signed = kind == INT
         other = UINT if signed else INT
+        small = Kind("exact", 1, 2.0**20, 6)
 
         def sub(k: Kind = kind) -> Expr:
             return self.make(scope, k, depth - 1)
@@ -355,14 +356,12 @@ class Expressions:
                 # Numbers of constants are weak, and might be shifted past an int.
                 lambda: Expr(INT, "amp.int32(int({0}))", (sub(BOOL),)),
                 lambda: Expr(INT, "int({0})", (sub(UINT),)),
-                lambda: Expr(
-                    INT, r.choice(["amp.int32({0})", "amp.int32(int({0}))"]), (sub(Kind("exact", 1, 2.0**20, 6)),)
-                ),
+                lambda: Expr(INT, r.choice(["amp.int32({0})", "amp.int32(int({0}))"]), (sub(small),)),
                 lambda: Expr(INT, "amp.int32({0} + {1})", (sub(BOOL), sub(BOOL))),
             ]
         else:
             forms += [
-                lambda: Expr(UINT, "amp.uint32(abs({0}))", (sub(Kind("exact", 1, 2.0**20, 6)),)),
+                lambda: Expr(UINT, "amp.uint32(abs({0}))", (sub(small),)),
                 # C++'s usual conversions: a signed operand becomes unsigned.
                 lambda: Expr(UINT, f"(amp.int32({{0}}) {r.choice('+-*&|^')} {{1}})", (sub(INT), sub())),
             ]
@@ -445,57 +444,27 @@ class Expressions:
         r = self.random
 
         def sub(size: float = kind.size, bits: int = kind.bits) -> Expr:
-            return self.make(scope, Kind("exact", 1, size, bits), depth - 1)
-
-        def result(text: str, size: float, bits: int, *args: Expr) -> Expr:
-            kept = Kind("exact", 1, size, bits)
-            if size * 2**bits > _LIMIT:
-                return self.folded(args[0], EXACT)
-            return Expr(kept, text, args)
+            return self._part(scope, depth, size, bits)
 
         def integer() -> Expr:
             return self.make(scope, INT, depth - 1)
 
         def sum_(text: str) -> Expr:
             a, b = sub(), sub()
-            return result(text, a.kind.size + b.kind.size, max(a.kind.bits, b.kind.bits), a, b)
+            return self._bounded(text, a.kind.size + b.kind.size, max(a.kind.bits, b.kind.bits), a, b)
 
         def product() -> Expr:
             a, b = sub(), sub(64, 1)
-            return result("({0} * {1})", a.kind.size * b.kind.size, a.kind.bits + b.kind.bits, a, b)
+            return self._bounded("({0} * {1})", a.kind.size * b.kind.size, a.kind.bits + b.kind.bits, a, b)
 
         def keep(text: str, count: int = 1) -> Expr:
             parts = [sub() for _ in range(count)]
             joined = self.join(Kind("exact"), *parts)
-            return result(text, joined.size, joined.bits, *parts)
+            return self._bounded(text, joined.size, joined.bits, *parts)
 
         def scaled(text: str, factor: float, bits: int) -> Expr:
             a = sub()
-            return result(text, a.kind.size * factor, max(0, a.kind.bits + bits), a)
-
-        def rounded(name: str) -> Expr:
-            a = sub(2.0**16, 5)
-            return result(f"{name}({{0}})", a.kind.size + 1, 0, a)
-
-        def modulo() -> Expr:
-            # Of a power of two, so that a driver's rounded quotient can't be off by one.
-            power = r.choice([2, 4, 8, 16])
-            a = sub(2.0**12, 4)
-            if r.random() < 0.5:
-                return result(f"({{0}} // {power}.0)", a.kind.size / power + 1, 0, a)
-            return result(f"({{0}} % {power}.0)", power, a.kind.bits, a)
-
-        def fused() -> Expr:
-            a, b, c = sub(64, 1), sub(64, 1), sub()
-            size = a.kind.size * b.kind.size + c.kind.size
-            bits = max(a.kind.bits + b.kind.bits, c.kind.bits)
-            return result("amp.precise_math.fma({0}, {1}, {2})", size, bits, a, b, c)
-
-        def divided() -> Expr:
-            power = r.choice([2, 4, 8])
-            return Expr(
-                Kind("exact", 1, 512 / power, power.bit_length() - 1), f"(({{0}} % 512) / {power})", (integer(),)
-            )
+            return self._bounded(text, a.kind.size * factor, max(0, a.kind.bits + bits), a)
 
         whole = r.choice(["floor", "ceil", "trunc", "round"])
         library = r.choice(["amp.fast_math", "amp.precise_math"] + ["math"] * (whole != "round"))
@@ -512,11 +481,11 @@ class Expressions:
             lambda: keep("(+{0})"),
             lambda: keep(f"{sized}({{0}})"),
             lambda: keep(f"{smaller}({{0}}, {{1}})", 2),
-            lambda: rounded(f"{library}.{whole}"),
-            lambda: rounded(r.choice(["round", "amp.precise_math.nearbyint"])),
-            modulo,
-            fused,
-            divided,
+            lambda: self._whole(scope, depth, f"{library}.{whole}"),
+            lambda: self._whole(scope, depth, r.choice(["round", "amp.precise_math.nearbyint"])),
+            lambda: self._modulo(scope, depth),
+            lambda: self._fused(scope, kind, depth),
+            lambda: self._divided(scope, depth),
             lambda: Expr(Kind("exact", 1, 1023, 0), "amp.float32({0} % 1024)", (integer(),)),
             lambda: Expr(Kind("exact", 1, 255, 0), "float({0} & 255)", (self.make(scope, UINT, depth - 1),)),
             lambda: Expr(Kind("exact", 1, 8, 2), "(({0} & 31) * 0.25)", (integer(),)),
@@ -524,6 +493,41 @@ class Expressions:
             lambda: Expr(Kind("exact", 1, 1, 0), "float({0})", (self.truth(scope, depth - 1),)),
         ]  # fmt: skip
         return r.choice(forms)()
+
+    def _part(self, scope: Scope, depth: int, size: float, bits: int) -> Expr:
+        """An exact operand of at most this size, with this many bits behind the point."""
+        return self.make(scope, Kind("exact", 1, size, bits), depth - 1)
+
+    def _bounded(self, text: str, size: float, bits: int, *args: Expr) -> Expr:
+        """An expression of this size, or its first operand made smaller where that is too large to be exact."""
+        if size * 2**bits > _LIMIT:
+            return self.folded(args[0], EXACT)
+        return Expr(Kind("exact", 1, size, bits), text, args)
+
+    def _whole(self, scope: Scope, depth: int, name: str) -> Expr:
+        """A rounding to a whole number."""
+        a = self._part(scope, depth, 2.0**16, 5)
+        return self._bounded(f"{name}({{0}})", a.kind.size + 1, 0, a)
+
+    def _modulo(self, scope: Scope, depth: int) -> Expr:
+        # Of a power of two, so that a driver's rounded quotient can't be off by one.
+        power = self.random.choice([2, 4, 8, 16])
+        a = self._part(scope, depth, 2.0**12, 4)
+        if self.random.random() < 0.5:
+            return self._bounded(f"({{0}} // {power}.0)", a.kind.size / power + 1, 0, a)
+        return self._bounded(f"({{0}} % {power}.0)", power, a.kind.bits, a)
+
+    def _fused(self, scope: Scope, kind: Kind, depth: int) -> Expr:
+        a, b = self._part(scope, depth, 64, 1), self._part(scope, depth, 64, 1)
+        c = self._part(scope, depth, kind.size, kind.bits)
+        size = a.kind.size * b.kind.size + c.kind.size
+        bits = max(a.kind.bits + b.kind.bits, c.kind.bits)
+        return self._bounded("amp.precise_math.fma({0}, {1}, {2})", size, bits, a, b, c)
+
+    def _divided(self, scope: Scope, depth: int) -> Expr:
+        power = self.random.choice([2, 4, 8])
+        kind = Kind("exact", 1, 512 / power, power.bit_length() - 1)
+        return Expr(kind, f"(({{0}} % 512) / {power})", (self.make(scope, INT, depth - 1),))
 
     def rough(self, scope: Scope, kind: Kind, depth: int) -> Expr:
         for _ in range(4):

@@ -17,6 +17,10 @@ from vkamp.ir.subgroups import SUBGROUPS
 __all__ = ["Pairs"]
 
 
+#: Statements with blocks.
+_BRANCHES = ("if", "match", "for", "static for", "while")
+
+
 class Pairs(Placed):
     """Makes the pieces of statements, operators, builtins, barriers and subgroups, too."""
 
@@ -79,7 +83,6 @@ class Pairs(Placed):
         """A statement of a kind that changes ``v``."""
         r = self.random
         word, _, to = what.partition(" ")
-        loop = where in ("for", "while")
 
         def tame(kind: Kind = INT) -> Expr:
             return self.tame(scope, kind, lines)
@@ -99,38 +102,13 @@ class Pairs(Placed):
             change(f"{n} = {{0}}", tame())
             change(f"$, {n} = {n}, $")
             change(f"$ += {n} * 3")
-        elif what == "call of a function":
-            name = self.fresh("bump")
-            self.beside.append(Stmt([(f"@amp.func\ndef {name}(values, p):", (), [line("values[p % 3] += p")])]))
-            cells = self.filled(scope, INT, lines)
-            lines.append(line(f"{name}({cells}, {{0}})", tame()))
-            change(f"$ += {cells}[0] + {cells}[1] * 2 + {cells}[2] * 4")
-        elif what == "call of an atomic":
-            name = self.fresh("cells")
-            self.counters.append(name)
-            lines.append(line(f"{name}[me] = 1"))
-            lines.append(line(f"amp.atomic_fetch_{r.choice(['add', 'max', 'xor'])}({name}[me], {{0}})", tame()))
-            change(f"$ += {name}[me]")
+        elif word == "call":
+            change(f"$ += {self._called_for_effect(to, scope, lines)}")
         elif what == "assert":
             lines.append(line("assert {0} > 0", tame()))
-        elif what == "if":
-            lines.append(Stmt([("if {0}:", (condition,), [line(f"{v} -= 2")]), ("else:", (), [line(f"{v} += 5")])]))
-        elif what == "match":
-            cases = [Stmt([("case 0 | 3:", (), [line(f"{v} += 1")])]), Stmt([("case _:", (), [line(f"{v} *= 2")])])]
-            lines.append(Stmt([(f"match {v} % 5:", (), cases)]))
-        elif what in ("for", "static for"):
-            k = self.fresh("k")
-            ends = r.choice(["{0}", "{0} & 3", "0, {0} | 2, 2", "{0} >> 1", "{0}, 0, -2", "2 if {0} > 3 else 4"])
-            head = f"for {k} in range({ends}):" if what == "for" else f"for {k} in amp.static_range(3):"
-            inside = [line(f"{v} += {k} * 2")]
-            if what == "static for":
-                inside.append(line(f"{v} += {{0}} if {k} == 0 else {{1}}", tame(), tame()))
-            lines.append(Stmt([(head, (tame(),) if what == "for" else (), inside)]))
-        elif what == "while":
-            n = self.fresh("m")
-            lines.append(line(f"{n} = {{0}} % 4", tame()))
-            lines.append(Stmt([(f"while {n} > 0:", (), [line(f"{v} += {n}"), line(f"{n} -= 1")])]))
-        elif what in ("break", "continue") and loop:
+        elif what in _BRANCHES:
+            self._branch(what, scope, v, lines, condition)
+        elif what in ("break", "continue") and where in ("for", "while"):
             lines.append(Stmt([("if {0}:", (condition,), [line(what)])]))
             # And the statement itself in the loop.
             lines.append(line(f"{v} += 4"))
@@ -161,6 +139,47 @@ class Pairs(Placed):
                 answer: Lines = [Stmt([("if q > 3:", (), [line("return q + 7")])]), line("return q * 2")]
                 lines.append(Stmt([(f"def {name}(q):", (), answer)]))
             change(f"$ = {name}($)")
+
+    def _called_for_effect(self, to: str, scope: Scope, lines: Lines) -> str:
+        """Adds a call of a function or an atomic, and returns an expression of what it changed."""
+        if to == "of a function":
+            name = self.fresh("bump")
+            self.beside.append(Stmt([(f"@amp.func\ndef {name}(values, p):", (), [line("values[p % 3] += p")])]))
+            cells = self.filled(scope, INT, lines)
+            lines.append(line(f"{name}({cells}, {{0}})", self.tame(scope, INT, lines)))
+            return f"{cells}[0] + {cells}[1] * 2 + {cells}[2] * 4"
+        name = self.fresh("cells")
+        self.counters.append(name)
+        lines.append(line(f"{name}[me] = 1"))
+        row = self.random.choice(["add", "max", "xor"])
+        lines.append(line(f"amp.atomic_fetch_{row}({name}[me], {{0}})", self.tame(scope, INT, lines)))
+        return f"{name}[me]"
+
+    def _branch(self, what: str, scope: Scope, v: str, lines: Lines, condition: Expr) -> None:
+        """A branch or loop that changes ``v``."""
+        r = self.random
+
+        def tame(kind: Kind = INT) -> Expr:
+            return self.tame(scope, kind, lines)
+
+        if what == "if":
+            lines.append(Stmt([("if {0}:", (condition,), [line(f"{v} -= 2")]), ("else:", (), [line(f"{v} += 5")])]))
+        elif what == "match":
+            cases = [Stmt([("case 0 | 3:", (), [line(f"{v} += 1")])]), Stmt([("case _:", (), [line(f"{v} *= 2")])])]
+            lines.append(Stmt([(f"match {v} % 5:", (), cases)]))
+        elif what in ("for", "static for"):
+            k = self.fresh("k")
+            ends = r.choice(["{0}", "{0} & 3", "0, {0} | 2, 2", "{0} >> 1", "{0}, 0, -2", "2 if {0} > 3 else 4"])
+            head = f"for {k} in range({ends}):" if what == "for" else f"for {k} in amp.static_range(3):"
+            inside = [line(f"{v} += {k} * 2")]
+            if what == "static for":
+                inside.append(line(f"{v} += {{0}} if {k} == 0 else {{1}}", tame(), tame()))
+            lines.append(Stmt([(head, (tame(),) if what == "for" else (), inside)]))
+        else:
+            assert what == "while", what
+            n = self.fresh("m")
+            lines.append(line(f"{n} = {{0}} % 4", tame()))
+            lines.append(Stmt([(f"while {n} > 0:", (), [line(f"{v} += {n}"), line(f"{n} -= 1")])]))
 
     def _changed_place(self, to: str, scope: Scope, lines: Lines) -> tuple[str, str]:
         name = self.fresh("s")

@@ -23,6 +23,37 @@ _BITS = ("bits", "shift", "inversion")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
+def _one(kind: Kind) -> str:
+    """The literal one for a kind."""
+    return "1" if kind in (INT, UINT, IV) else "1.0"
+
+
+def _vector_texts(kind: Kind) -> dict[str, list[str]]:
+    """Tame expressions of a short vector, by what they are."""
+    one = _one(kind)
+    return {
+        "arithmetic": [f"({{0}} * {one})", "({0} + 0)", "({0} - 0)"],
+        "division": ["({0} / 1)"], "bits": ["({0} & 15)", "({0} | 0)", "({0} ^ 0)"],
+        "shift": ["(({0} << 2) >> 2)"], "inversion": ["(~(~{0}))"], "negation": ["(-(-{0}))", "(+{0})"],
+        "vector": [f"{kind.type}({{0}})"], "swizzle": ["{0}." + "xyz"[: kind.count]],
+    }  # fmt: skip
+
+
+def _scalar_texts(kind: Kind) -> dict[str, list[str]]:
+    """Tame expressions of a number, by what they are."""
+    whole, one = kind in (INT, UINT), _one(kind)
+    return {
+        "arithmetic": ["({0} + 0)", "(9 - {0})" if whole else "(8.5 - {0})", f"({{0}} * {one})"],
+        "division": ["({0} / 2)", "({0} / 4.0)"],
+        "floor": ["({0} // 1)", "({0} % 9)"] if whole else ["({0} % 16.0)"],
+        "bits": ["(({0} & 7) | 1)", "({0} | 1)", "({0} ^ 0)"], "shift": ["(({0} << 3) >> 3)", "({0} << 0)"],
+        "power": ["({0} ** 1)"], "negation": ["(-(-{0}))", "(+{0})"], "inversion": ["(~(~{0}))"],
+        "cast": [f"{kind.type}({{0}})"], "builtin": ["min({0}, 8)", "max({0}, 1)", "min({0}, 7, 8)"],
+        "component": [f"amp.{'int' if kind == INT else 'uint' if kind == UINT else 'float'}3({{0}}, 1, 2).x"],
+        "index component": ["amp.index(2, {0})[1]", "amp.extent({0}, 1)[0]"],
+    }  # fmt: skip
+
+
 class Placed(Statements):
     """Makes the pieces; ``beside`` contains the code that they need outside of the kernel."""
 
@@ -154,8 +185,6 @@ class Placed(Statements):
         r = self.random
         e = self.tame(scope, kind, lines)
         c = Expr(BOOL, "({0} > 3)", (self.tame(scope, INT, lines),))
-        whole, vector = kind in (INT, UINT), kind.count > 1
-        one = "1" if whole or kind == IV else "1.0"
 
         def of(text: str, *args: Expr) -> Expr:
             return Expr(kind, text, args or (e,))
@@ -184,23 +213,7 @@ class Placed(Statements):
             name = self.fresh("same")
             lines.append(line(f"{name} = lambda q: q"))
             return of(f"{name}({{0}})")
-        vectors = {
-            "arithmetic": [f"({{0}} * {one})", "({0} + 0)", "({0} - 0)"],
-            "division": ["({0} / 1)"], "bits": ["({0} & 15)", "({0} | 0)", "({0} ^ 0)"],
-            "shift": ["(({0} << 2) >> 2)"], "inversion": ["(~(~{0}))"], "negation": ["(-(-{0}))", "(+{0})"],
-            "vector": [f"{kind.type}({{0}})"], "swizzle": ["{0}." + "xyz"[: kind.count]],
-        }  # fmt: skip
-        scalars = {
-            "arithmetic": ["({0} + 0)", "(9 - {0})" if whole else "(8.5 - {0})", f"({{0}} * {one})"],
-            "division": ["({0} / 2)", "({0} / 4.0)"],
-            "floor": ["({0} // 1)", "({0} % 9)"] if whole else ["({0} % 16.0)"],
-            "bits": ["(({0} & 7) | 1)", "({0} | 1)", "({0} ^ 0)"], "shift": ["(({0} << 3) >> 3)", "({0} << 0)"],
-            "power": ["({0} ** 1)"], "negation": ["(-(-{0}))", "(+{0})"], "inversion": ["(~(~{0}))"],
-            "cast": [f"{kind.type}({{0}})"], "builtin": ["min({0}, 8)", "max({0}, 1)", "min({0}, 7, 8)"],
-            "component": [f"amp.{'int' if kind == INT else 'uint' if kind == UINT else 'float'}3({{0}}, 1, 2).x"],
-            "index component": ["amp.index(2, {0})[1]", "amp.extent({0}, 1)[0]"],
-        }  # fmt: skip
-        texts = (vectors if vector else scalars).get(what)
+        texts = (_vector_texts(kind) if kind.count > 1 else _scalar_texts(kind)).get(what)
         if texts:
             return of(r.choice(texts))
         if what == "choice":
@@ -293,7 +306,7 @@ class Placed(Statements):
         return self.sink(Expr(kind, f"{name}({holes})", given))
 
     def placed(self, position: str, kind: Kind, h: Expr, scope: Scope, lines: Lines) -> Lines:
-        """Code with the expression in the position, and the lines before it."""
+        """Code with the expression in the position, and the lines before it: beside an operator, or elsewhere."""
         r = self.random
         word, _, part = position.partition(" ")
         x = self.tame(scope, kind, lines)
@@ -347,6 +360,15 @@ class Placed(Statements):
                 "orelse": ("({2} if {1} else {0})", (h, c, y)),
             }[part]  # fmt: skip
             return self.sink(Expr(INT if part == "test" else kind, text, args))
+        return self._passed(word, part, kind, h, x, scope, lines)
+
+    def _passed(self, word: str, part: str, kind: Kind, h: Expr, x: Expr, scope: Scope, lines: Lines) -> Lines:
+        """The positions of an argument or subscript."""
+        r = self.random
+
+        def of(text: str, to: Kind = kind, *args: Expr) -> Lines:
+            return self.sink(Expr(to, text, args or (h, x)))
+
         if word == "cast":
             to = r.choice([INT, UINT, FLOAT, BOOL])
             return of(f"{to.type}({{0}})", to)
@@ -355,7 +377,7 @@ class Placed(Statements):
                                  ("math.sqrt({0} * 0.0 + 4.0)" if kind == FLOAT else "max({0}, 3)", kind)])  # fmt: skip
             return of("max({0}, 2)", kind) if kind == UINT and text.startswith("abs") else of(text, to)
         if word == "vector":
-            if is_vector:
+            if kind.count > 1:
                 return of(f"{kind.type}({{0}})")
             to = kind.vector(2)
             return of(f"{to.type}({{0}}, {{1}})", to)
