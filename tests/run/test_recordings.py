@@ -182,7 +182,8 @@ def test_ready_dispatches_and_waits_in_any_order(card, seed):
 
 
 @pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
-def test_a_few_that_come_together_are_submitted_at_once(card):
+def test_a_few_that_come_together_are_submitted_at_once(card, monkeypatch):
+    monkeypatch.setattr("vkamp.run.vulkan.queue._ROW", math.inf)  # A busy machine may take long between two of them.
     queue = card.queue
     a, b = card.buffer(np.zeros(N)), card.buffer(np.zeros(N))
     chain = [("add", [a], [1]), ("scale", [a, b], [3]), ("add", [b], [5])]
@@ -197,7 +198,8 @@ def test_a_few_that_come_together_are_submitted_at_once(card):
 
 
 @pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
-def test_short_replays_gather_behind_the_first_and_start_at_once_on_an_idle_device(card):
+def test_short_replays_gather_behind_the_first_and_start_at_once_on_an_idle_device(card, monkeypatch):
+    monkeypatch.setattr("vkamp.run.vulkan.queue._ROW", math.inf)
     queue = card.queue
     a = card.buffer(np.zeros(N))
     recording = queue.record([dispatch(card, "add", [a], [1])])
@@ -208,9 +210,9 @@ def test_short_replays_gather_behind_the_first_and_start_at_once_on_an_idle_devi
     for _ in range(3):
         assert difference(card, recording.replay)["submissions"] == 0
     queue.flush()
-    last = queue._state.running[-1]
-    while not queue.frames.is_done(last.frame) or time.perf_counter() < last.submitted + 1e-3:
+    while not queue.frames.is_done(queue._state.running[-1].frame):
         time.sleep(1e-3)
+    monkeypatch.setattr("vkamp.run.vulkan.queue._ROW", 0.0)
     # Nobody has waited, so that the queue has not seen the end yet; it looks some time after the last submission.
     assert len(queue._state.running) == 2
     assert difference(card, recording.replay)["submissions"] == 1
