@@ -97,6 +97,9 @@ def undefined(ctx: Context, name: str) -> str:
     close = near(name, ctx.slots) or near(name, ctx.local_names) or near(name, outside) or near(name, _BUILTINS)
     if close is not None:
         return f"did you mean `{close}`?"
+    written = habits.of_vectors(name)
+    if written is not None:
+        return written
     close = near(name, _language(ctx))
     return f"did you mean `{alias}.{close}`?" if close else "define it before the kernel is launched, or pass it"
 
@@ -124,7 +127,8 @@ def attribute_of_module(ctx: Context, target: Any, text: str, name: str) -> str:
         found = habits.elsewhere(name) if near(name, known, 0.88) is None else None
         if found is not None:
             return found.format(index=ctx.module.index_name, amp=text, text="a")
-        found = habits.of_function(getattr(np, name, None) or getattr(builtins, name, None))
+        found = habits.of_vectors(name)
+        found = found or habits.of_function(getattr(np, name, None) or getattr(builtins, name, None))
         if found is not None:
             return found
     others = habits.TILE if getattr(target, "__name__", "") == "vkamp.tile" else None

@@ -49,7 +49,8 @@ class _Choice:
     def item(self, owner: TupleValue, name: str, *, in_index: bool = False) -> Value:
         """The item of a tuple; ``in_index``: its items are components of indices or extents."""
         items = owner.items
-        other = next((i for i in items if not isinstance(i, (Constant, Number, Element, TupleValue))), None)
+        kinds = (Constant, Number, Element, TupleValue)
+        other = next((i for i in items if not isinstance(i, kinds) or self.ctx.fields_of(i)), None)
         if other is not None or not items:
             _refuse(self.ctx, self.node, "no items" if other is None else self.ctx.describe(other))
         if all(isinstance(i, TupleValue) and len(i.items) == _count(items[0]) for i in items):

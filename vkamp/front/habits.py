@@ -64,8 +64,23 @@ def elsewhere(name: str) -> str | None:
 #: For a product of matrices or rows.
 DOT = (
     "let each thread compute one element in a loop: `for k in range(n): total += a[i, k] * b[k, j]`; "
-    "of two rows: `total += a[k] * b[k]`"
+    "of two rows: `total += a[k] * b[k]`; of two vectors: `sum(a * b)`"
 )
+
+#: Functions of vectors in GLSL, CUDA's samples, Taichi and Warp.
+_VECTORS = {
+    **dict.fromkeys(("normalize", "normalized"), "write `v / math.sqrt(sum(v * v))`"),
+    **dict.fromkeys(("length", "norm"), "write `math.sqrt(sum(v * v))`"),
+    "distance": "write `math.sqrt(sum((a - b) * (a - b)))`",
+    "cross": "write `a.yzx * b.zxy - a.zxy * b.yzx`",
+    "reflect": "write `v - n * (2 * sum(v * n))`",
+    **dict.fromkeys(("mix", "lerp"), "write `a + (b - a) * share`"),
+}
+
+
+def of_vectors(name: str) -> str | None:
+    """Advice for a function of vectors or numbers that other languages of kernels have."""
+    return _VECTORS.get(name)
 
 
 # -- attributes of numpy's arrays and numbers ----------------------------------------------------------------------
@@ -116,9 +131,9 @@ NUMBER = {
     "clip": "write `min(max({text}, low), high)`",
     "round": "write `round({text})`",
     "sqrt": "write `math.sqrt({text})`",
-    "conjugate": "use the value itself: a kernel has no complex numbers",
-    "conj": "use the value itself: a kernel has no complex numbers",
-    "imag": "a kernel has no complex numbers: use two numbers",
+    "conjugate": "use the value itself: it is a real number",
+    "conj": "use the value itself: it is a real number",
+    "imag": "it is a real number: write 0",
     "is_integer": "write `{text} == math.floor({text})`",
     "shape": "it is one number, which has no shape",
     "ndim": "it is one number, which has no dimensions",
@@ -197,7 +212,8 @@ _NUMPY: dict[str, str] = {
     "where": "write `x if condition else y`",
     "clip": "write `min(max(x, low), high)`",
     "isclose": "write `abs(x - y) < tolerance`",
-    "norm": "write `math.sqrt(x * x + y * y)`",
+    "norm": "write `math.sqrt(x * x + y * y)`; of a vector: `math.sqrt(sum(v * v))`",
+    "cross": _VECTORS["cross"],
     "sign": "write `(x > 0) - (x < 0)`, or `amp.direct3d.sign(x)`",
 }  # fmt: skip
 _FUNCTOOLS = {

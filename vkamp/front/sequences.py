@@ -405,6 +405,9 @@ def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast
         if in_loop and sequence is not None and all(isinstance(t, ast.Name) for t in target.elts):
             loops = ": ".join(f"for {ctx.text(t)} in range(...)" for t in target.elts)
             help_text += f"; a loop over a container gives its elements, and `{loops}:` their indices"
+        elif not in_loop and isinstance(value, Memory) and value.rank == 1:
+            text = ctx.text(node)
+            help_text = f"its length is known at run time only: take the elements, `{text}[0]` and so on"
         if isinstance(node, ast.Call) and marked_name(named_callee(ctx, node.func)) == "atomic_compare_exchange":
             help_text = (
                 "read the old value from the variable of the expected one; the result says whether the store was made"

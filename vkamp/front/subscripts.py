@@ -197,6 +197,8 @@ def _rank_mismatch(ctx: Context, node: ast.Subscript, owner: Memory, given: int)
     text = ctx.text(node.value)
     s, are = ("", "is") if given == 1 else ("s", "are")
     help_text = f"write `{advice.subscript(ctx, text, owner)}`"
+    if isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == given < owner.rank:
+        help_text += f"; a part of it is `{text}{''.join(f'[{ctx.text(e)}]' for e in node.slice.elts)}`"
     ctx.fail("VKA313", node, what=f"`{text}`", rank=owner.rank, given=given, s=s, are=are, advice=help_text)
 
 

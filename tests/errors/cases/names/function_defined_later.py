@@ -1,0 +1,19 @@
+import numpy as np
+
+import vkamp as amp
+
+NUMBERS = amp.array_view(np.zeros(4, np.int32))
+
+
+@amp.kernel
+def run(idx, a):
+    def first(x):
+        return second(x) + 1
+
+    def second(x):
+        return x * 2
+
+    a[idx] = first(a[idx])
+
+
+run.inspect(NUMBERS.extent, NUMBERS)
