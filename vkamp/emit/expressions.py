@@ -27,7 +27,7 @@ from vkamp.emit.text import (
     operation,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.algebra import as_int
+from vkamp.ir.algebra import as_int, repeated
 from vkamp.ir.arithmetic import NEGATED
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.lowered import BitCast, LaunchWord, MemoryElement, PureCall, WithWordPart, WordPart
@@ -204,9 +204,9 @@ class ExpressionPrinter:
     def operator(self, expr: ir.Binary) -> tuple[str, ir.Expr] | None:
         """The operator and right operand for ``place op= right``, if ``expr`` is one GLSL operator."""
         if isinstance(expr.type, Vector):
-            sign = None if _divides_by_zero(expr) else self._vector_operator(expr)
-            return None if sign is None else (sign[0], _broadcast(expr.right) or expr.right)
-        if not isinstance(expr.type, Scalar) or expr.type.kind == "bool" or _divides_by_zero(expr):
+            sign = self._vector_operator(expr)
+            return None if sign is None else (sign[0], repeated(expr.right) or expr.right)
+        if not isinstance(expr.type, Scalar) or expr.type.kind == "bool":
             return None
         return self._integer_division(expr) or self._operator(expr)
 
@@ -309,9 +309,6 @@ class ExpressionPrinter:
 
     def _compare(self, expr: ir.Compare) -> Text:
         left, right = expr.left, expr.right
-        if expr.op not in ("eq", "ne") and isinstance(left.type, Scalar) and left.type.kind == "bool":
-            # GLSL does not order bools.
-            left, right = as_int(left), as_int(right)
         if isinstance(left.type, Vector) and _is_constant(left) and _is_constant(right):
             # glslang folds `==` of constant vectors to a bool that equals neither true nor false.
             ways = {"eq": ("all", "equal"), "ne": ("any", "notEqual")}
@@ -529,13 +526,11 @@ class ExpressionPrinter:
         if _element(expr).kind == "uint":
             return ("%" if expr.op == "trem" else "/"), MUL
         # Undefined are % of negative operands and -2^31 / -1.
-        divisor = _broadcast(expr.right)
+        divisor = repeated(expr.right)
         plain = expr.op == "tdiv" and isinstance(divisor, ir.Const) and divisor.value != -1
         return ("/", MUL) if plain else None
 
     def _vector_binary(self, expr: ir.Binary) -> Text:
-        if _divides_by_zero(expr):
-            expr = _times_infinity(expr)
         assert isinstance(expr.type, Vector)
         sign = self._vector_operator(expr)
         exact = self._apart and _element(expr).kind == "float"
@@ -543,7 +538,7 @@ class ExpressionPrinter:
             helper = _DIVISION_HELPERS[expr.op] if sign is None else f"exact_{expr.op}"
             name = self._shared.helpers.use(helper, expr.type)
             return Text(f"{name}({self._text(expr.left).glsl}, {self._text(expr.right).glsl})")
-        left, right = _broadcast(expr.left), _broadcast(expr.right)
+        left, right = repeated(expr.left), repeated(expr.right)
         if right is not None:
             return joined(*sign, self._text(expr.left), self._text(right))
         if left is not None and expr.op not in ("shl", "shr"):
@@ -554,8 +549,6 @@ class ExpressionPrinter:
         assert isinstance(expr.type, Scalar)
         if expr.op in ("floordiv", "floormod"):
             return self._call(_DIVISION_HELPERS[expr.op], expr)
-        if _divides_by_zero(expr):
-            expr = _times_infinity(expr)
         if self._apart and expr.op in _EXACT:
             kind = _element(expr)
             name = self._shared.helpers.use(f"exact_{expr.op}", kind if kind.bits != 32 else None)
@@ -616,32 +609,12 @@ class ExpressionPrinter:
         return ("%", right) if safe else None
 
 
-def _divides_by_zero(expr: ir.Binary) -> bool:
-    right = _broadcast(expr.right) or expr.right
-    return expr.op == "div" and isinstance(right, ir.Const) and right.value == 0
-
-
-def _times_infinity(expr: ir.Binary) -> ir.Binary:
-    """A division by the literal zero: SPIR-V leaves the quotient undefined; the product is the same infinity or NaN."""
-    zero = _broadcast(expr.right) or expr.right
-    assert isinstance(zero, ir.Const)
-    infinity: ir.Expr = ir.Const(zero.span, zero.type, math.copysign(math.inf, zero.value))
-    if isinstance(expr.type, Vector):
-        infinity = ir.Construct(zero.span, expr.type, (infinity,))
-    return ir.Binary(expr.span, expr.type, "mul", expr.left, infinity)
-
-
 def _converted(constant: ir.Const, kind: Scalar) -> int | float:
     """An integer or bool constant as a number of another type."""
     if kind.kind == "float":
         return float(constant.value)
     bits = int(constant.value) & ((1 << kind.bits) - 1)
     return bits - (1 << kind.bits) if kind.kind == "int" and bits >> (kind.bits - 1) else bits
-
-
-def _broadcast(expr: ir.Expr) -> ir.Expr | None:
-    """The scalar that a vector repeats: beside a vector GLSL takes it as it is."""
-    return expr.parts[0] if isinstance(expr, ir.Construct) and len(expr.parts) == 1 else None
 
 
 def _is_constant(expr: ir.Expr) -> bool:

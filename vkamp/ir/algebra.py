@@ -39,6 +39,11 @@ def as_int(expr: ir.Expr) -> ir.Expr:
     return integer(int(expr.value), expr) if isinstance(expr, ir.Const) else ir.Cast(expr.span, INT32, expr)
 
 
+def repeated(expr: ir.Expr) -> ir.Expr | None:
+    """The scalar that a vector repeats; ``None``: other expressions."""
+    return expr.parts[0] if isinstance(expr, ir.Construct) and len(expr.parts) == 1 else None
+
+
 def sum_of(left: ir.Expr, right: ir.Expr | int) -> ir.Expr:
     """``left + right`` of int32."""
     other = integer(right, left) if isinstance(right, int) else as_int(right)

@@ -29,6 +29,7 @@ from vkamp.legalize.quick_loops import quick_loops
 from vkamp.legalize.quotients import split_quotients
 from vkamp.legalize.shared_memory import with_shared_memory
 from vkamp.legalize.structs import split_structs
+from vkamp.legalize.undefined_operations import without_undefined_operations
 from vkamp.legalize.word_parts import in_words
 
 
@@ -95,6 +96,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     # A device may lack arithmetic of 16-bit floats.  Behind what counts operations, of which this makes more.
     if has_narrow_types:
         kernel = _must("places", kernel, lambda k: widened(k, types))
+    # GLSL orders no bools, and SPIR-V leaves quotients by 0.0 undefined.
+    kernel = _must("places", kernel, without_undefined_operations)
     # GLSL sees a buffer as an array of one dimension.  Late, for the passes before know containers by their indices.
     kernel = _must("places", kernel, memory_elements)
     # Nor parts of words.

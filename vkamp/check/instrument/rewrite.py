@@ -21,6 +21,7 @@ from vkamp.errors import Span
 from vkamp.findings import AccessKind
 from vkamp.ir import nodes as ir
 from vkamp.ir.addresses import scalar_place
+from vkamp.ir.algebra import repeated
 from vkamp.ir.arithmetic import DIVISIONS, SHIFTS
 from vkamp.ir.fences import FENCES
 from vkamp.ir.ranges import Ranges
@@ -473,14 +474,14 @@ class Rewriter:
         )
 
     def _never_zero(self, divisor: ir.Expr) -> bool:
-        divisor = _broadcast(divisor)
+        divisor = repeated(divisor) or divisor
         if isinstance(divisor.type, Vector):
             return False
         low, high = self.ranges.of(divisor)
         return low > 0 or high < 0
 
     def _in_shift_range(self, count: ir.Expr, bits: int) -> bool:
-        count = _broadcast(count)
+        count = repeated(count) or count
         if isinstance(count.type, Vector):
             return False
         low, high = self.ranges.of(count)
@@ -560,11 +561,6 @@ class Rewriter:
             chain = [make.when(make.opposite(fits), wrong, chain)]
         self.out += chain
         return dataclasses.replace(expr, operand=kept)
-
-
-def _broadcast(expr: ir.Expr) -> ir.Expr:
-    """The scalar that a vector repeats."""
-    return expr.parts[0] if isinstance(expr, ir.Construct) and len(expr.parts) == 1 else expr
 
 
 _STATEMENTS = ir.handlers(Rewriter, ir.Stmt)
