@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from types import FunctionType
+
 import pytest
 
 import vkamp as amp
@@ -33,3 +36,12 @@ def test_what_the_advice_names_exists(library):
         name = advice.partition("(")[0]
         assert name in module.__all__, advice
     assert not set(module._ELSEWHERE) & set(module.__all__)
+
+
+@pytest.mark.parametrize("library", ["algorithms", "linalg", "fft", "blas", "rng"])
+def test_functions_are_pickled_by_their_names(library):
+    module = getattr(amp, library)
+    functions = [value for name in module.__all__ if isinstance(value := getattr(module, name), FunctionType)]
+    assert functions
+    for each in functions:
+        assert pickle.loads(pickle.dumps(each)) is each

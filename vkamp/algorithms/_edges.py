@@ -350,4 +350,6 @@ def with_edges(function: Any) -> Any:
                 raise
         return _empty.result(name, args, named)
 
+    # Where pickle finds this function: the module has the one without this.
+    _call.__module__ = __package__
     return _call
