@@ -26,6 +26,7 @@ Kind = Literal[
     "conversion",
     "assert",
     "uniformity",
+    "loop",
     "stale",
 ]
 AccessKind = Literal["read", "write", "atomic"]
@@ -167,6 +168,12 @@ def ended_without_result(function: str, thread: ThreadAt, span: Span) -> Finding
 def division(thread: ThreadAt, span: Span) -> Finding:
     """An integer division by zero."""
     return _of_one("division", "", (), "integer division by zero", thread, span)
+
+
+def ended_loop(longest: int, thread: ThreadAt, span: Span) -> Finding:
+    """A loop that the driver ended."""
+    text = f"the driver ended this loop early: it ends all loops of a thread after {longest:,} iterations in total"
+    return _of_one("loop", "", (), text, thread, span)
 
 
 def shift(count: int, thread: ThreadAt, span: Span) -> Finding:

@@ -150,6 +150,9 @@ def _value(site: ValueSite, record: _Record, where: Where) -> Finding:
     if site.what == "conversion":
         assert isinstance(site.type, Scalar)
         return findings.conversion(_number(record.a, FLOAT32), site.type.name, thread, span)
+    if site.what == "loop":
+        assert site.dim is not None
+        return findings.ended_loop(site.dim, thread, span)
     if site.what == "assert":
         return findings.failed_assert(site.text, thread, span)
     return findings.not_uniform(record_first(record, site), (thread, _number(record.b, site.type)), span)

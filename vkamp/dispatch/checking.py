@@ -29,7 +29,7 @@ from vkamp.pipeline import Compiled, checked
 from vkamp.pipeline.compiler import executable
 from vkamp.progress import activity
 from vkamp.run.accelerators import default_view, queue_of
-from vkamp.run.workarounds import quirks_of
+from vkamp.run.workarounds import max_iterations, quirks_of
 
 #: The most memory that a check takes for its notes, and the part of the device's memory.
 _MAX_BYTES = 1 << 30
@@ -166,9 +166,10 @@ class _CheckedLaunch(SingleLaunch):
         }
 
     def _instrumented(self, left_out: frozenset[str]) -> tuple[checked.Instrumented, Compiled]:
-        known, key = self.prepared.programs.checked, (left_out, self.proofs)
+        longest = max_iterations(queue_of(self.view).info)
+        known, key = self.prepared.programs.checked, (left_out, self.proofs, longest)
         if key not in known:
-            known[key] = checked.instrument(self.prepared.compiled, left_out, proofs=self.proofs)
+            known[key] = checked.instrument(self.prepared.compiled, left_out, proofs=self.proofs, longest=longest)
         return known[key]
 
     def _executable(self, compiled: Compiled) -> Executable:

@@ -61,7 +61,9 @@ class KernelPrograms:
     compiled: pipeline.Compiled
     executables: dict[Target, Executable] = field(default_factory=dict)
     #: The kernel instrumented for check mode, by what that leaves out, and its programs.
-    checked: dict[tuple[frozenset[str], bool], tuple[Instrumented, pipeline.Compiled]] = field(default_factory=dict)
+    checked: dict[tuple[frozenset[str], bool, int | None], tuple[Instrumented, pipeline.Compiled]] = field(
+        default_factory=dict
+    )
     checked_executables: dict[Any, Executable] = field(default_factory=dict)
     #: The registry of the warnings about it.
     warned: dict[Any, Any] = field(default_factory=dict)

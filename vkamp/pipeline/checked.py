@@ -22,22 +22,30 @@ from vkamp.ir.passes import required, verify_if_asked
 from vkamp.ir.requirements import access
 from vkamp.ir.unroll import with_loops
 from vkamp.legalize.bind_arrays import bind_arrays
+from vkamp.lower.trip_count import max_iterations
 from vkamp.pipeline.compiled import Compiled, FullKernel
 from vkamp.pipeline.compiler import subgroup_needs
 
 
 def instrument(
-    compiled: Compiled, left_out: frozenset[str] = frozenset(), *, proofs: bool = True
+    compiled: Compiled,
+    left_out: frozenset[str] = frozenset(),
+    *,
+    proofs: bool = True,
+    longest: int | None = None,
 ) -> tuple[Instrumented, Compiled]:
     """The kernel with check mode's instrumentation.
 
     ``left_out``: containers in which no races are looked for; ``proofs``: nor where the compiler has proved that there
-    are none.
+    are none; ``longest``: the iterations after which the driver ends all loops of a thread.
     """
     proved = compiled.races.proved if proofs else frozenset()
     # Functions that take tile_static arrays come once for each, so that every access has a known variable.
     kernel = thread_by_thread(compiled.kernel)
-    made = required("check mode", kernel.name, kernel.span, lambda: _instrument(bind_arrays(kernel), proved, left_out))
+    bound = bind_arrays(kernel)
+    if longest is not None and (most := max_iterations(bound)) is not None and most < longest:
+        longest = None
+    made = required("check mode", kernel.name, kernel.span, lambda: _instrument(bound, proved, left_out, longest))
     # Each access is a call that drivers inline: with copies of the bodies of loops they compile for minutes.
     made = dataclasses.replace(made, kernel=with_loops(made.kernel))
     verify_if_asked(made.kernel)

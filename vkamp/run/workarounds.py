@@ -56,7 +56,8 @@ WORKAROUNDS = (
         "ends_loops",
         _LAVAPIPE,
         "terminates all loops of a thread after 65,535 iterations in total",
-        "threads run as loops only where the number of iterations is known to be lower",
+        "threads run as loops only where the number of iterations is known to be lower; check mode reports loops that "
+        "were terminated",
         ability="long_loops",
     ),
     Workaround(

@@ -50,12 +50,15 @@ class Instrumented:
 
 
 def instrument(
-    kernel: ir.Kernel, proved: frozenset[str] = frozenset(), left_out: frozenset[str] = frozenset()
+    kernel: ir.Kernel,
+    proved: frozenset[str] = frozenset(),
+    left_out: frozenset[str] = frozenset(),
+    longest: int | None = None,
 ) -> Instrumented:
     """The kernel with the checks of check mode; none of its functions may take a tile_static array.
 
     ``proved``: tile_static variables and containers without races, which need no check; ``left_out``: containers that
-    are not checked because their shadow would be too large.
+    are not checked because their shadow would be too large; ``longest``: that of :class:`Plan`.
     """
     containers, only_written = _judged(kernel, proved | left_out)
     threads = math.prod(kernel.tile) if kernel.tile is not None else 1
@@ -67,6 +70,7 @@ def instrument(
         containers = frozenset()
     while True:
         plan = _plan(kernel, containers, only_written, judged_static, threads)
+        plan.longest = longest
         functions = [_rewritten(plan, f) for f in (*kernel.functions, kernel.body)]
         layout = _layout(plan, kernel, threads)
         if containers and _too_many(layout.global_, layout):
@@ -208,6 +212,8 @@ def _threads(kernel: ir.Kernel) -> int:
 def _thread_variables(plan: Plan) -> tuple[ir.Variable, ...]:
     """The additional words that the kernel uses."""
     used = [THREAD.tile, THREAD.local]
+    if plan.longest is not None:
+        used.append(THREAD.iterations)
     if plan.judged:
         used.append(THREAD.signature)
         if plan.near:
@@ -238,6 +244,8 @@ def _first_statements(kernel: ir.Kernel, plan: Plan, layout: ReportLayout) -> li
         out.append(make.set(THREAD.tile, number("tile", tiles)))
         out.append(make.set(THREAD.local, number("local", [uint(n) for n in kernel.tile])))
     tile, local = make.load(THREAD.tile), make.load(THREAD.local)
+    if plan.longest is not None:
+        out.append(make.set(THREAD.iterations, uint(0)))
     if plan.judged:
         thread = make.add(make.mul(tile, 1 << layout.thread_bits), local)
         out.append(make.set(THREAD.signature, make.mul(thread, 1 << layout.global_bits)))

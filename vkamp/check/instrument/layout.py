@@ -27,14 +27,17 @@ COUNT, EXHAUSTED, FIRST_RECORD = 0, 1, 2
 RECORDS, RECORD_WORDS = 512, 8
 
 ValueKind = Literal[
-    "bounds", "view_bounds", "lane", "uninitialised", "division", "shift", "conversion", "assert", "uniformity"
+    "bounds", "view_bounds", "lane", "uninitialised", "division", "shift", "conversion", "assert", "uniformity", "loop"
 ]
 
 
 @dataclass(frozen=True)
 class ValueSite:
-    """A place where a value can be wrong. ``dim``: of an index. ``kind``: of a variable. ``text``: of an assertion, the
-    name of a shuffle, or the indexed object."""
+    """A place where a value can be wrong.
+
+    ``dim``: of an index; of a loop, the most iterations. ``kind``: of a variable. ``text``: of an assertion, the name
+    of a shuffle, or the indexed object.
+    """
 
     what: ValueKind
     span: Span

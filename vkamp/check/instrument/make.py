@@ -25,7 +25,7 @@ class THREAD:
 
     ``signature`` is the thread in the launch, ``in_static`` and ``in_global`` the thread in its tile with the number of
     the barrier interval of that memory (0: not checked); the lowest bits of each are free for a site. ``static_at`` is
-    the start of the shadow of the tile's tile_static memory.
+    the start of the shadow of the tile's tile_static memory. ``iterations`` counts those of the thread's loops.
     """
 
     tile = _thread("check tile")
@@ -34,6 +34,7 @@ class THREAD:
     in_static = _thread("tile_static signature")
     in_global = _thread("global signature")
     static_at = _thread("tile_static shadow")
+    iterations = _thread("check iterations")
 
 
 def is_simple(expr: ir.Expr) -> bool:

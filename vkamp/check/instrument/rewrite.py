@@ -14,6 +14,7 @@ import numpy as np
 
 from vkamp.check.instrument.lanes import BALLOT, always_there, is_set, source_lane
 from vkamp.check.instrument.layout import RaceSite, ValueSite
+from vkamp.check.instrument.loops import LoopChecks
 from vkamp.check.instrument.make import THREAD, Maker, is_simple, uint
 from vkamp.check.instrument.places import Addresses, ShadowAddress, words_in
 from vkamp.check.instrument.plan import UNIFORM_CELLS, Plan
@@ -57,6 +58,7 @@ class Rewriter:
         self.marks: dict[str, ir.Variable] = {}
         self.ranges = Ranges(function, plan.kernel.tile, unit=plan.unit)
         self.addresses = Addresses(plan, self.ranges, self.expr, self.keep)
+        self.loops = None if plan.longest is None else LoopChecks(plan.longest, self.new, self.note)
 
     def run(self) -> ir.Function:
         """The function."""
@@ -119,7 +121,12 @@ class Rewriter:
         """Adds a statement with its checks."""
         _STATEMENTS[type(statement)](self, statement)
 
+    def _aside(self, statement: ir.Stmt) -> None:
+        self.out.append(statement)
+
     def _break(self, statement: ir.Stmt) -> None:
+        if self.loops is not None:
+            self.out += self.loops.leave(statement)
         self.out.append(statement)
 
     def _matrix_operation(self, statement: ir.MatrixOperation) -> None:
@@ -127,7 +134,7 @@ class Rewriter:
         self.out.extend(self.block(statement.body))
 
     # Asides do not run on devices.
-    _continue = _aside = _break
+    _continue = _aside
 
     def _declare(self, statement: ir.Declare) -> None:
         self.out.append(statement)
@@ -161,16 +168,26 @@ class Rewriter:
     def _if(self, statement: ir.If) -> None:
         self.out.append(ir.map_blocks(ir.map_operands(statement, self.expr), self.block))
 
-    _for = _if
+    def _for(self, statement: ir.For) -> None:
+        made = ir.map_operands(statement, self.expr)
+        if self.loops is None:
+            self.out.append(ir.map_blocks(made, self.block))
+            return
+        before, made, after = self.loops.of_for(made, self.block)
+        self.out += [*before, made, *after]
 
     def _while(self, statement: ir.While) -> None:
         before, condition = self.apart(lambda: self.expr(statement.condition))
-        body = self.block(statement.body)
+        after: list[ir.Stmt] = []
+        if self.loops is None:
+            body = self.block(statement.body)
+        else:
+            body, after = self.loops.of_while(statement, self.block)
         if before:
             make = Maker(statement.condition.span)
             before.append(make.when(make.opposite(condition), [ir.Break(statement.condition.span)]))
             condition = ir.Const(statement.condition.span, BOOL, True)
-        self.out.append(dataclasses.replace(statement, condition=condition, body=(*before, *body)))
+        self.out += [dataclasses.replace(statement, condition=condition, body=(*before, *body)), *after]
 
     def _return(self, statement: ir.Return | ir.Operation) -> None:
         self.out.append(ir.map_operands(statement, self.expr))
