@@ -25,7 +25,7 @@ def raw():
         ("shape", ": write .extent"),
         ("size", ": write .extent.size()"),
         ("sum", ": write vkamp.algorithms.sum(a), or on the host np.asarray(...).sum"),
-        ("cumprod", ": write np.asarray(...).cumprod"),
+        ("byteswap", ": write np.asarray(...).byteswap"),
         ("numpy", ": write np.asarray(...)"),
         ("nothing", ""),
         ("__array_interface__", ""),

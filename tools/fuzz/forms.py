@@ -143,6 +143,10 @@ FORMS: dict[str, tuple[str, ...]] = {
     "small store": tuple(f"<{k} row>[me] = <far>\n$ += <same>[me]" for k in ("int8", "uint8", "int16", "uint16"))
     + tuple(f"<{k} row>[me] = 9\n<same>[me] {op} <far>\n$ += <same>[me]"
             for k, op in (("int8", "+="), ("uint8", "-="), ("int16", "*="), ("uint16", "^="))),
+    "subscript of tuple": (
+        "$ += (<int>, 3, <int>, 7)[<int> & 3]", "$ -= ((1, <int>), (<int>, 5))[<int> & 1][<int> & 1]",
+        f"$ += {tuple(n * n % 23 for n in range(20))}[<int> & 15]",
+        f"$ ^= {tuple((n, n * n % 7) for n in range(17))}[<int> & 7][1]"),
 }  # fmt: skip
 
 _PICK = "@amp.func\ndef {0}pick(a, b, c):\n    return a * 100 + b * 10 + c"

@@ -340,7 +340,7 @@ FORM_NAMES = (
     "tuple compared", "spread argument", "bool private", "reference", "reference rebound", "reference in loop",
     "struct copied", "struct argument", "method", "part as argument", "and value", "or value", "view of bits",
     "bit count", "astype", "power by variable", "walrus in test", "walrus in value", "for else", "while else",
-    "while true", "private of small", "small cast", "small store",
+    "while true", "private of small", "small cast", "small store", "subscript of tuple",
 )  # fmt: skip
 _REDUCTIONS = ("sum", "min", "max", "any", "all")
 #: Forms that some places cannot have, with the reason.
@@ -481,6 +481,9 @@ class _Sequences:
                     yield "tuple compared"
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             yield "tuple slice"
+        elif isinstance(node, ast.Subscript) and self.kind(node.value) == "tuple":
+            if not isinstance(node.slice, ast.Constant):
+                yield "subscript of tuple"
         elif isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant):
                 yield "power by variable"
