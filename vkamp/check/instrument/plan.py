@@ -30,10 +30,10 @@ class Plan:
     reinterpreted: frozenset[str]
     ordered: tuple[bool, bool]
     near: bool
-    #: The iterations after which the driver ends a thread's loops, if the kernel's may have so many; else None.
-    longest: int | None = None
     #: Bytes of a word of memory.
     unit: int = 4
+    #: The iterations after which the driver ends a thread's loops, if the kernel's may have so many; else None.
+    longest: int | None = None
     sites: Sites = field(default_factory=Sites)
     helpers: CheckHelpers = field(default_factory=CheckHelpers)
     words: dict[str, None] = field(default_factory=dict)
