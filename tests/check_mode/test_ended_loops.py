@@ -84,7 +84,36 @@ def of_calls(i, n, out):
     out[i] = total
 
 
-KERNELS = [upwards, downwards, of_constant_length, with_condition, without_condition, of_short_loops, of_calls]
+@amp.kernel
+def with_a_bound_that_changes(i, n, out):
+    total = 0
+    end = amp.uint32(n[i])
+    for _ in range(int(end)):
+        end += 100_000_000
+        total += 1
+    out[i] = total
+
+
+@amp.kernel
+def by_a_variable_step(i, n, out):
+    step = max(min(n[i], 2), 1)
+    total = 0
+    for _ in range(0, step * n[i], step):
+        total += 1
+    out[i] = total
+
+
+KERNELS = [
+    upwards,
+    downwards,
+    of_constant_length,
+    with_condition,
+    without_condition,
+    of_short_loops,
+    of_calls,
+    with_a_bound_that_changes,
+    by_a_variable_step,
+]
 
 
 @pytest.mark.accelerators("drivers")

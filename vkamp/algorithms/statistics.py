@@ -132,8 +132,15 @@ def _root(x: Any) -> Any:
 
 
 def _variance(
-    a: Any, axis: Axes, keepdims: bool, ddof: float, accelerator_view: Any, f: Callable[[Any], Any] | None
+    a: Any,
+    axis: Axes,
+    keepdims: bool,
+    ddof: float,
+    correction: float | None,
+    accelerator_view: Any,
+    f: Callable[[Any], Any] | None,
 ) -> Any:
+    ddof = ddof if correction is None else correction
     source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
     means = _combined(view, source, given, functional.plus, _divided(lines.n, source)).reshape(-1)
     out = _combined(
@@ -162,7 +169,7 @@ def var(
 
     The sum of squares is divided by the number of elements less ``ddof``, which the array API calls ``correction``.
     """
-    return _variance(a, axis, keepdims, ddof if correction is None else correction, accelerator_view, None)
+    return _variance(a, axis, keepdims, ddof, correction, accelerator_view, None)
 
 
 def std(
@@ -175,7 +182,7 @@ def std(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The standard deviation, the square root of the variance, with the arguments of :func:`var`."""
-    return _variance(a, axis, keepdims, ddof if correction is None else correction, accelerator_view, _root)
+    return _variance(a, axis, keepdims, ddof, correction, accelerator_view, _root)
 
 
 @amp.func

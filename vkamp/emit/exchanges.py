@@ -25,10 +25,9 @@ def quad_swap(node: ir.Subgroup | ir.SubgroupIndex, quirks: Collection[Quirk]) -
 
 def helper_text(row: SubgroupRow, kind: str, quirks: Collection[Quirk]) -> str:
     """The GLSL function that a subgroup function calls, of values of a GLSL type."""
-    text = row.helper.format(kind=kind)
-    if "distant_lanes" in quirks and kind in ("int64_t", "uint64_t", "double"):
-        text = text.replace("ShuffleUp(value, delta)", "ShuffleUp(value, min(delta, gl_SubgroupInvocationID))")
-    return f"// {row.doc}\n{text}"
+    is_near = "distant_lanes" in quirks and kind in ("int64_t", "uint64_t", "double")
+    distance = "min(delta, gl_SubgroupInvocationID)" if is_near else "delta"
+    return f"// {row.doc}\n{row.helper.format(kind=kind, distance=distance)}"
 
 
 class ByShuffles(NamedTuple):

@@ -84,7 +84,7 @@ def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
         if read_name(ctx.module.stack[-1][0], name) is not None:
             help_text = f"`{name}` of the module is another variable, as this function assigns `{name}`: rename one"
         if any(isinstance(n, ast.FunctionDef) and n.name == name for n in ctx.source.node.body):
-            help_text = f"define `{name}` before this line: a nested function takes what it uses where it is defined"
+            help_text = f"define `{name}` before this line: a nested function captures names where it is defined"
     notes = (Note(slot.span, "it is assigned here"),) if slot is not None else ()
     ctx.fail("VKA202", node, notes=notes, name=name, advice=help_text)
 

@@ -167,9 +167,10 @@ def _number_wins(
 # -- shuffles ------------------------------------------------------------------------------------------------------
 
 #: Beyond the subgroup's ends a thread keeps its own value; all threads call the shuffle, so that none is missing there.
+#: The distance is ``delta``, or what the driver needs instead.
 _UP = """\
 {kind} shuffle_up({kind} value, uint delta) {{
-    {kind} moved = subgroupShuffleUp(value, delta);
+    {kind} moved = subgroupShuffleUp(value, {distance});
     return gl_SubgroupInvocationID >= delta ? moved : value;
 }}
 """

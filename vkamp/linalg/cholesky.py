@@ -15,6 +15,7 @@ from vkamp.algorithms import _choose
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
 from vkamp.linalg import cholesky_tiles
+from vkamp.linalg._parts import conjugated
 from vkamp.linalg._shared import function, is_empty
 from vkamp.linalg._square import PANEL, batch_of, copy_of, type_of, where
 
@@ -49,10 +50,7 @@ def factor_block(t_idx, a, count):
         t_idx.barrier.wait_with_tile_static_memory_fence()
         if row > j and row < count:
             for k in range(j + 1, row + 1):
-                factor = block[k, j]
-                if hasattr(factor, "imag"):
-                    factor = factor.conjugate()
-                block[row, k] -= block[row, j] * factor
+                block[row, k] -= block[row, j] * conjugated(block[k, j])
         t_idx.barrier.wait_with_tile_static_memory_fence()
     if row < count:
         for k in range(row + 1):
@@ -62,8 +60,7 @@ def factor_block(t_idx, a, count):
 @amp.kernel
 def adjoint(idx, source, out):
     """Stores the conjugate transposes of matrices."""
-    x = source[idx[0], idx[2], idx[1]]
-    out[idx] = x.conjugate() if hasattr(x, "imag") else x
+    out[idx] = conjugated(source[idx[0], idx[2], idx[1]])
 
 
 @function

@@ -173,7 +173,7 @@ class BaseDevice(ABC, Generic[S]):
         """Whether kernels can get memory of a size class without an allocation."""
         self.collect()
         group = size, self.kind
-        return group in self._pool_of(group)
+        return self._pool_of(group).has_free(group)
 
     def give_back(self, slot: S) -> None:
         """Returns memory. Finalizers call this at any time and in any thread, so it only records the return."""

@@ -65,7 +65,8 @@ class Pool(Generic[B]):
     def __iter__(self) -> Iterator[B]:
         return iter(self._free.values())
 
-    def __contains__(self, group: object) -> bool:
+    def has_free(self, group: Hashable) -> bool:
+        """Whether there is a free block of ``group``."""
         return bool(self._groups.get(group))
 
     def take(self, group: Hashable) -> B | None:

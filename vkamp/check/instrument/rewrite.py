@@ -58,7 +58,9 @@ class Rewriter:
         self.marks: dict[str, ir.Variable] = {}
         self.ranges = Ranges(function, plan.kernel.tile, unit=plan.unit)
         self.addresses = Addresses(plan, self.ranges, self.expr, self.keep)
-        self.loops = None if plan.longest is None else LoopChecks(plan.longest, self.new, self.note)
+        self.loops: LoopChecks | None = None
+        if plan.longest is not None:
+            self.loops = LoopChecks(plan.longest, self.new, self.named, self.note, self.block)
 
     def run(self) -> ir.Function:
         """The function."""
@@ -124,7 +126,7 @@ class Rewriter:
     def _aside(self, statement: ir.Stmt) -> None:
         self.out.append(statement)
 
-    def _break(self, statement: ir.Stmt) -> None:
+    def _break(self, statement: ir.Break) -> None:
         if self.loops is not None:
             self.out += self.loops.leave(statement)
         self.out.append(statement)
@@ -170,11 +172,7 @@ class Rewriter:
 
     def _for(self, statement: ir.For) -> None:
         made = ir.map_operands(statement, self.expr)
-        if self.loops is None:
-            self.out.append(ir.map_blocks(made, self.block))
-            return
-        before, made, after = self.loops.of_for(made, self.block)
-        self.out += [*before, made, *after]
+        self.out += [ir.map_blocks(made, self.block)] if self.loops is None else self.loops.of_for(made)
 
     def _while(self, statement: ir.While) -> None:
         before, condition = self.apart(lambda: self.expr(statement.condition))
@@ -182,7 +180,8 @@ class Rewriter:
         if self.loops is None:
             body = self.block(statement.body)
         else:
-            body, after = self.loops.of_while(statement, self.block)
+            body, check = self.loops.counted(statement)
+            after.append(check)
         if before:
             make = Maker(statement.condition.span)
             before.append(make.when(make.opposite(condition), [ir.Break(statement.condition.span)]))

@@ -214,8 +214,10 @@ class VulkanQueue(QueueWithReusedMemory):
             self._await(oldest)
 
     def _may_gather(self, work: Sequence[DispatchWork]) -> bool:
-        """Whether few short launches may wait for more, which is cheaper than a submission: an idle GPU starts at
-        once."""
+        """Whether short launches may wait for more, since one submission of several costs less.
+
+        They may not where an idle GPU can start at once, or where they use memory that CUDA uses, too.
+        """
         if self._poll and not self._state.pending and not self._is_busy(new=0):
             return False
         return self.device.sharing is None or not any(self._is_shared(each.access) for each in work)
@@ -666,9 +668,8 @@ class VulkanQueue(QueueWithReusedMemory):
             each.is_over = True
             if each.lone is not None:
                 each.lone.took(now - each.submitted, at_most=each is not waited)
-        with_parts = [each for each in over if each.parts]
-        if with_parts:
-            note_parts(with_parts, over[0].submitted, now)
+        if any(each.parts for each in over):
+            note_parts(over, now)
         self._state = QueueState(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)

@@ -62,8 +62,12 @@ class QueueState(NamedTuple):
     hazards: Hazards
 
 
-def note_parts(recordings: Sequence[Submission], since: float, now: float) -> None:
-    """Records how long recordings took at most: they ran one after the other, and the same ones about as long."""
+def note_parts(recordings: Sequence[Submission], now: float) -> None:
+    """Records how long the parts of finished recordings took at most.
+
+    The recordings ran one after the other, and the same ones about as long.
+    """
+    since = recordings[0].submitted
     runs = Counter([id(each.held[-1]) for each in recordings])
     for each in recordings:
         seconds = min(now - each.submitted, (now - since) / runs[id(each.held[-1])])
