@@ -49,6 +49,12 @@ class Blocking(NamedTuple):
         """The threads of a tile."""
         return self.rows // self.high * (self.columns // self.wide) * self.slices
 
+    @property
+    def together(self) -> int:
+        """The vectors of a thread's sums that a slice stores at a time in the memory of the rows."""
+        room = self.depth // 2 * self.rows // (self.threads // self.slices)
+        return min(self.high * self.wide // 4, 1 << (room.bit_length() - 1))
+
     def nbytes(self, itemsize: int) -> int:
         """The number of bytes of ``tile_static`` memory that it needs for elements of ``itemsize`` bytes."""
         return 2 * (self.depth * (self.rows + self.columns) + self.depth // 4 * self.gap(itemsize)) * itemsize
@@ -207,7 +213,7 @@ def block_product(
     t_idx, a, b, out, m, quads, first, end, depth_a, step_a, step_b, pitch, alpha, beta,
     *, rows: amp.constant, columns: amp.constant, depth: amp.constant, high: amp.constant, wide: amp.constant,
     lanes: amp.constant, slices: amp.constant, gap: amp.constant, threads: amp.constant, per: amp.constant,
-    whole: amp.constant, tail: amp.constant, even: amp.constant,
+    whole: amp.constant, tail: amp.constant, even: amp.constant, together: amp.constant,
 ):  # fmt: skip
     """Computes ``rows`` by ``columns`` elements; each of ``threads`` threads has ``high`` by ``wide`` of them."""
     vector = type(b[0])
@@ -258,7 +264,7 @@ def block_product(
         store(t_idx, left, right, next_a, next_b, row, quad, along, across, 1, per=per, rows=rows, gap=gap, whole=whole)
         add(fours, right, sums, deep, part_a, part_b, 1, depth=depth, slices=slices, rows=rows, gap=gap, lanes=lanes)
     if slices > 1:
-        add_slices(t_idx, fours, sums, t, slices=slices, threads=threads)
+        add_slices(t_idx, fours, sums, t, slices=slices, per=threads // slices, together=together)
     if t < threads // slices:
         store_block(out, sums, alpha, beta, t_idx.tile[0], top, side, m, quads, part_a, part_b, lanes=lanes)
 
@@ -279,17 +285,24 @@ def store_block(
 
 
 @amp.func
-def add_slices(t_idx: Any, fours: Any, sums: Any, t: Any, *, slices: amp.constant, threads: amp.constant) -> Any:
-    """Adds the sums of the slices to those of the first one, in their order."""
+def add_slices(
+    t_idx: Any, fours: Any, sums: Any, t: Any, *, slices: amp.constant, per: amp.constant, together: amp.constant
+) -> Any:
+    """Adds the sums of the slices, of ``per`` threads each, to those of the first one, in their order.
+
+    ``together`` vectors of a thread are exchanged at a time. With two barriers for each vector, products of 512 take
+    11.9 us instead of 11.4 on an H200.
+    """
     for which in amp.static_range(1, slices):
-        for i in amp.static_range(sums.extent[0]):
-            for j in amp.static_range(sums.extent[1]):
-                t_idx.barrier.wait_with_tile_static_memory_fence()
-                if t // (threads // slices) == which:
-                    fours[t % (threads // slices)] = sums[i, j]
-                t_idx.barrier.wait_with_tile_static_memory_fence()
-                if t < threads // slices:
-                    sums[i, j] += fours[t]
+        for n in amp.static_range(0, sums.extent[0] * sums.extent[1], together):
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            if t // per == which:
+                for q in amp.static_range(together):
+                    fours[q * per + t % per] = sums[(n + q) // sums.extent[1], (n + q) % sums.extent[1]]
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            if t < per:
+                for q in amp.static_range(together):
+                    sums[(n + q) // sums.extent[1], (n + q) % sums.extent[1]] += fours[q * per + t]
 
 
 def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, Any]:
@@ -335,7 +348,7 @@ def product(
         depth=made.depth, high=made.high, wide=made.wide, lanes=made.lanes, slices=made.slices,
         gap=made.gap(c.dtype.itemsize), threads=made.threads, per=made.threads * 4 // made.depth,
         whole=made.rows * made.depth // 4 // made.threads % 4 == 0, tail=(ks[1] - ks[0]) % (made.depth // 4) != 0,
-        even=-(-(ks[1] - ks[0]) // (made.depth // 4)) % 2 == 0,
+        even=-(-(ks[1] - ks[0]) // (made.depth // 4)) % 2 == 0, together=made.together,
     )  # fmt: skip
 
 

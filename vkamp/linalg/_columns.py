@@ -14,28 +14,36 @@ from typing import Any
 import vkamp as amp
 
 #: The rows and columns of a block that a tile transposes, and the rows of its threads.
-_SIDE, _ROWS = 32, 8
+SIDE, ROWS = 32, 8
 
 
 @amp.kernel
 def move_panel(t_idx, a, panel, first, count, *, stores: amp.constant):
     """``panel[n, c, i] = a[n, i, first + c]`` for ``count`` columns, from row ``first`` on; with ``stores``, the
     reverse."""
-    stage = amp.tile_static((_SIDE, _SIDE + 1), type(a[0, 0, 0]))
+    move_block(t_idx, a, panel, first, count, t_idx.tile[1], t_idx.tile[2], stores=stores)
+
+
+@amp.func
+def move_block(
+    t_idx: Any, a: Any, panel: Any, first: Any, count: Any, down: Any, across: Any, *, stores: amp.constant
+) -> Any:
+    """A tile's part of :func:`move_panel`: the block at ``down`` and ``across``."""
+    stage = amp.tile_static((SIDE, SIDE + 1), type(a[0, 0, 0]))
     n = t_idx.tile[0]
-    top = first + t_idx.tile[1] * _SIDE
-    side = t_idx.tile[2] * _SIDE
+    top = first + down * SIDE
+    side = across * SIDE
     x = t_idx.local[2]
-    for p in amp.static_range(amp.tdiv(_SIDE, _ROWS)):
-        y = t_idx.local[1] + p * _ROWS
+    for p in amp.static_range(amp.tdiv(SIDE, ROWS)):
+        y = t_idx.local[1] + p * ROWS
         if stores:
             if side + y < count and top + x < a.extent[1]:
                 stage[y, x] = panel[n, side + y, top + x]
         elif top + y < a.extent[1] and side + x < count:
             stage[y, x] = a[n, top + y, first + side + x]
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    for p in amp.static_range(amp.tdiv(_SIDE, _ROWS)):
-        y = t_idx.local[1] + p * _ROWS
+    for p in amp.static_range(amp.tdiv(SIDE, ROWS)):
+        y = t_idx.local[1] + p * ROWS
         if stores:
             if top + y < a.extent[1] and side + x < count:
                 a[n, top + y, first + side + x] = stage[x, y]
@@ -45,12 +53,14 @@ def move_panel(t_idx, a, panel, first, count, *, stores: amp.constant):
 
 def move(view: amp.accelerator_view, a: Any, panel: Any, first: int, last: int, *, stores: bool) -> None:
     """Copies the columns ``first`` to ``last`` of a batch to its panel, from row ``first`` on, or back."""
-    batch, rows, _ = map(int, a.extent)
-    down, across = -(-(rows - first) // _SIDE), -(-(last - first) // _SIDE)
-    amp.parallel_for_each(
-        view, amp.extent(batch, down * _ROWS, across * _SIDE).tile(1, _ROWS, _SIDE), move_panel, a, panel, first,
-        last - first, stores=stores,
-    )  # fmt: skip
+    down, across = blocks_of(a, first, last)
+    domain = amp.extent(int(a.extent[0]), down * ROWS, across * SIDE).tile(1, ROWS, SIDE)
+    amp.parallel_for_each(view, domain, move_panel, a, panel, first, last - first, stores=stores)
+
+
+def blocks_of(a: Any, first: int, last: int) -> tuple[int, int]:
+    """The blocks of a panel along the rows and along the columns."""
+    return -(-(int(a.extent[1]) - first) // SIDE), -(-(last - first) // SIDE)
 
 
 def threads_of(most: int, rows: int) -> tuple[int, int]:

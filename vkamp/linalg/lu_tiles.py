@@ -19,7 +19,7 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.blas import _triangles
 from vkamp.blas._operands import Matrix
-from vkamp.linalg._columns import load_columns, move, store_columns, threads_of
+from vkamp.linalg._columns import ROWS, SIDE, blocks_of, load_columns, move, move_block, store_columns, threads_of
 
 #: The columns of a panel. One product updates the rest of the matrix after each panel.
 WIDE = 64
@@ -31,8 +31,6 @@ _ROWS, _COLUMNS, _OF_THREAD, _OF_TILE = 16, 16, 64, 1 << 15
 _HUGE = 1e30
 #: The logarithm of the lanes of the largest subgroups.
 _MOST_BITS = 7
-#: The columns and the rows that a tile exchanges at a time.
-_ACROSS, _DOWN = 32, 8
 
 
 @amp.struct
@@ -308,20 +306,31 @@ def update_rest(idx, panel, first, start, stop):
 
 
 @amp.kernel
-def exchange_others(t_idx, a, pivots, start, stop, *, wide: amp.constant):
-    """Applies the exchanges of a panel's rows to the columns outside of the panel, ``_ACROSS`` in a tile.
+def finish_panel(t_idx, a, panel, pivots, start, stop, others, across, *, wide: amp.constant):
+    """Stores a panel in the matrix, and applies the exchanges of its rows to the columns outside of it.
 
-    All rows that move are loaded before one is stored.
+    The first ``others`` tiles have ``SIDE`` of these columns each, the other ones blocks of the panel, ``across`` of
+    them side by side. In one launch, both run at the same time.
     """
+    if t_idx.tile[2] < others:
+        exchange_others(t_idx, a, pivots, start, stop, wide=wide)
+    else:
+        block = t_idx.tile[2] - others
+        move_block(t_idx, a, panel, start, stop - start, block // across, block % across, stores=True)
+
+
+@amp.func
+def exchange_others(t_idx: Any, a: Any, pivots: Any, start: Any, stop: Any, *, wide: amp.constant) -> Any:
+    """Exchanges the rows of a tile's columns. All rows that move are loaded before one is stored."""
     n = t_idx.tile[0]
-    t = t_idx.local[1]
+    t = t_idx.local[1] * SIDE + t_idx.local[2]
     places = amp.tile_static(wide, amp.int32)
     sources = amp.tile_static((2, wide), amp.int32)
     count = stop - start
-    for j in range(t, wide, _ACROSS * _DOWN):
+    for j in range(t, wide, SIDE * ROWS):
         places[j] = pivots[n, start + j] - start if j < count else j
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    for j in range(t, wide, _ACROSS * _DOWN):
+    for j in range(t, wide, SIDE * ROWS):
         sources[0, j] = source_of(places, j, count)
         # A row after those of the panel is stored once, for the last exchange that it takes part in.
         is_last = places[j] >= count
@@ -329,18 +338,18 @@ def exchange_others(t_idx, a, pivots, start, stop, *, wide: amp.constant):
             is_last = is_last and places[q] != places[j]
         sources[1, j] = source_of(places, places[j], count) if is_last else -1
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    k = t_idx.tile[1] * _ACROSS + t % _ACROSS
+    k = t_idx.tile[2] * SIDE + t_idx.local[2]
     k = k if k < start else k + count
-    moved = amp.private((2, amp.tdiv(wide + _DOWN - 1, _DOWN)), type(a[0, 0, 0]))
+    moved = amp.private((2, amp.tdiv(wide + ROWS - 1, ROWS)), type(a[0, 0, 0]))
     for p in amp.static_range(moved.extent[1]):
-        j = t // _ACROSS + p * _DOWN
+        j = t_idx.local[1] + p * ROWS
         if j < count and k < a.extent[2]:
             moved[0, p] = a[n, start + sources[0, j], k]
             if sources[1, j] >= 0:
                 moved[1, p] = a[n, start + sources[1, j], k]
     t_idx.barrier.wait()
     for p in amp.static_range(moved.extent[1]):
-        j = t // _ACROSS + p * _DOWN
+        j = t_idx.local[1] + p * ROWS
         if j < count and k < a.extent[2]:
             a[n, start + j, k] = moved[0, p]
             if sources[1, j] >= 0:
@@ -370,11 +379,10 @@ def factor(view: amp.accelerator_view, made: Any, pivots: Any) -> bool:
         last = min(first + WIDE, steps)
         move(view, made, panel, first, last, stores=False)
         _factor_panel(view, panel, pivots, first, last)
-        move(view, made, panel, first, last, stores=True)
-        if last - first < columns:
-            others = -(-(columns - (last - first)) // _ACROSS) * _ACROSS * _DOWN
-            domain = amp.extent(batch, others).tile(1, _ACROSS * _DOWN)
-            amp.parallel_for_each(view, domain, exchange_others, made, pivots, first, last, wide=WIDE)
+        others = -(-(columns - (last - first)) // SIDE)
+        down, across = blocks_of(made, first, last)
+        domain = amp.extent(batch, ROWS, (others + down * across) * SIDE).tile(1, ROWS, SIDE)
+        amp.parallel_for_each(view, domain, finish_panel, made, panel, pivots, first, last, others, across, wide=WIDE)
         if last == columns:
             break
         block, rest = slice(first, last), slice(last, columns)
