@@ -33,6 +33,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    is_none,
     loaded,
     objects_of,
     place_parts,
@@ -388,7 +389,7 @@ def _owner_of(target: ast.expr) -> str:
 
 def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.expr, node: ast.stmt) -> None:
     name = target.id
-    slot = ctx.slots.get(name)
+    slot = ctx.slot_to_assign(name)
     if slot is not None and slot.kind == "parameter":
         _not_assignable(ctx, target)
     if slot is not None and slot.kind == "unrolled" and not ctx.depth:
@@ -486,14 +487,11 @@ def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
 
 def changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> NoReturn:
     """Refuses a name that was bound to a value of another kind."""
-    ctx.fail(
-        "VKA316",
-        target,
-        notes=(Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),),
-        name=target.id,
-        new=ctx.describe(value),
-        advice="use another name",
-    )
+    help_text = "use another name"
+    if is_none(slot.value):
+        help_text = "assign it outside of loops and of branches of the run time"
+    notes = (Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),)
+    ctx.fail("VKA316", target, notes=notes, name=target.id, new=ctx.describe(value), advice=help_text)
 
 
 def _store_tuple(
@@ -632,7 +630,7 @@ def _defines_function(ctx: Context, node: ast.Assign) -> bool:
 
 
 def _store_function(ctx: Context, target: ast.Name, value: Closure) -> None:
-    slot = ctx.slots.get(target.id)
+    slot = ctx.slot_to_assign(target.id)
     if slot is not None:
         # The copies of an unrolled loop define the same function again.
         known = slot.value.code.node if isinstance(slot.value, Closure) else None
@@ -665,7 +663,7 @@ def _declares_array(ctx: Context, node: ast.Assign) -> bool:
 
 def _declare(ctx: Context, target: ast.Name, storage: str, kind: Array, node: ast.Assign) -> None:
     name, span = target.id, ctx.span(node)
-    slot = ctx.slots.get(name)
+    slot = ctx.slot_to_assign(name)
     if slot is not None:
         again = storage == "private" and isinstance(slot.value, ArrayRef) and slot.value.place.type == kind
         if not again:

@@ -36,6 +36,7 @@ from vkamp.front.values import (
     TupleValue,
     Value,
     ViewRef,
+    is_none,
     loaded,
     objects_of,
     place_parts,
@@ -445,6 +446,18 @@ class Context:
         if isinstance(expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent)):
             return expr
         return self.temporary(name, expr)
+
+    def slot_to_assign(self, name: str) -> Slot | None:
+        """What a name that is assigned is so far.
+
+        One that is None, such as a parameter that a call leaves out, becomes another thing at the top level of the
+        function, where ``if name is None:`` is decided at compile time.
+        """
+        slot = self.slots.get(name)
+        if slot is not None and not self.depth and is_none(slot.value):
+            del self.slots[name]
+            return None
+        return slot
 
     # -- expressions -------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of
 from vkamp.front.parameters import head_of
 from vkamp.front.returns import returned_arrays, unify_returns
-from vkamp.front.scopes import assigned_once, bound_names
+from vkamp.front.scopes import assigned_once, bound_names, with_default
 from vkamp.front.signature import counters_of, local_names, loop_counters
 from vkamp.front.source import LAMBDA, Source, source_of
 from vkamp.front.values import (
@@ -39,6 +39,7 @@ from vkamp.front.values import (
     Returned,
     TupleValue,
     Value,
+    is_none,
     place_parts,
     with_place_parts,
 )
@@ -543,6 +544,8 @@ def _lower_function(ctx: Context, function: _Callee, packing: ArgumentPacking, n
                 callee.fixed.add(variable.name)
         assert callee.assigned is not None
         callee.assigned.add(name)
+    # What is not None does not come to `if name is None:`.
+    callee.rebound -= {n for n in with_default(source.node) if not is_none(callee.slots[n].value)}
     params = tuple(callee.parameters)
     references.own_parameters(callee, definition)
     ctx.module.stack.append(Frame(function.outer, span, tuple(packing.key), function.name))

@@ -116,6 +116,30 @@ def assigned_once(node: ast.FunctionDef) -> frozenset[str]:
     return frozenset(n for n in plain if counts[n] == 1)
 
 
+@lru_cache(maxsize=1024)
+def with_default(node: ast.FunctionDef) -> frozenset[str]:
+    """Parameters that nothing but ``if name is None:`` at the top level assigns."""
+    stores: dict[str, int] = {arg.arg: 0 for arg in parameters(node)}
+    for item in (n for statement in node.body for n in own_nodes(statement)):
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store) and item.id in stores:
+            stores[item.id] += 1
+    found: set[str] = set()
+    for statement in node.body:
+        if isinstance(statement, ast.If) and (name := _none_name(statement.test)) in stores:
+            own = (n for s in statement.body for n in own_nodes(s) if isinstance(n, ast.Name) and n.id == name)
+            if sum(isinstance(n.ctx, ast.Store) for n in own) == stores[name]:
+                found.add(name)
+    return frozenset(found)
+
+
+def _none_name(test: ast.expr) -> str:
+    """The name in ``name is None``; empty for other conditions."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or not isinstance(test.ops[0], ast.Is):
+        return ""
+    other = test.comparators[0]
+    return test.left.id if len(test.ops) == 1 and isinstance(other, ast.Constant) and other.value is None else ""
+
+
 def _is_exchange(callee: ast.expr) -> bool:
     name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", "")
     return name == "atomic_compare_exchange"

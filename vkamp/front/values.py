@@ -235,6 +235,11 @@ class Object(Value):
     value: Any = field(hash=False)
 
 
+def is_none(value: Value) -> bool:
+    """Whether a value is None."""
+    return isinstance(value, Object) and value.value is None
+
+
 @dataclass(frozen=True, eq=False)
 class LocalFunction:
     """The code of a function nested in a kernel, or that a launch passes: a ``def`` or a ``lambda``.
