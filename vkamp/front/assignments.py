@@ -105,7 +105,7 @@ def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
 def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     """``target += value`` and the other augmented assignments."""
     target: ast.expr = node.target
-    owner = ctx.expr(target)
+    owner = _target_value(ctx, target)
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         kind = owner.place.type.element
         owner = Element(ir.ArrayElement(ctx.span(target), kind, owner.place, ()))
@@ -302,7 +302,7 @@ def _store_place(
     node: ast.stmt,
 ) -> None:
     before = len(ctx.block)
-    owner = ctx.expr(target)
+    owner = _target_value(ctx, target)
     if len(ctx.block) > before:
         value = ctx.keep(value, before)[0]
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
@@ -315,6 +315,14 @@ def _store_place(
     what = _target_text(ctx, target)
     expr = convert.assignable(ctx, value, owner.place.type, value_node, what)
     ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
+
+
+def _target_value(ctx: Context, target: ast.expr) -> Value:
+    """What is at a target before the assignment."""
+    if views.has_slices(target):
+        what = "assignments to slices"
+        ctx.fail("VKA101", target, what=what, advice="assign the elements: `for i in range(first, last):`")
+    return ctx.expr(target)
 
 
 def _no_element(ctx: Context, owner: Memory, target: ast.Subscript | ast.Attribute) -> NoReturn:

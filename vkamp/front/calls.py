@@ -31,7 +31,7 @@ from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
 from vkamp.front.python_operators import OPERATORS
 from vkamp.front.reductions import REDUCTIONS, extreme, extreme_constant
-from vkamp.front.sequences import spread
+from vkamp.front.sequences import is_range, sequence_of, spread
 from vkamp.front.subgroups import call_clustered, call_subgroup
 from vkamp.front.table import apply_row
 from vkamp.front.target import call_has
@@ -250,6 +250,9 @@ def _power(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
 def _length(ctx: Context, node: ast.Call) -> Value:
     """``len``: of a container and of an array its first dimension, of an index, an extent and a tuple their items."""
     check_arity(ctx, node, 1, "len", "len(x)")
+    if is_range(ctx, node.args[0]):
+        length = sequence_of(ctx, node.args[0]).length
+        return Constant(int(length.value)) if isinstance(length, ir.Const) else Number(length)
     value = ctx.expr(node.args[0])
     if isinstance(value, Memory) and value.rank:
         return views.extent_value(value, ctx.span(node)).items[0]

@@ -38,7 +38,6 @@ _REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.JoinedStr: ("strings", "use numbers; only `print` takes f-strings"),
     ast.FormattedValue: ("strings", "use numbers"),
     ast.Starred: ("`*` unpacking", "write the items one by one"),
-    ast.Slice: ("slices", "loop over the elements, `for i in range(first, last):`, or pass a slice of the view"),
 }
 
 #: Syntax that not every supported Python has.

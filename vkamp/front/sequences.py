@@ -21,7 +21,7 @@ from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_value
 from vkamp.front.names import marked_name, named_callee
 from vkamp.front.scopes import COMPREHENSIONS
-from vkamp.front.subscripts import memory_item
+from vkamp.front.subscripts import memory_item, slice_of
 from vkamp.front.values import (
     Constant,
     Element,
@@ -74,6 +74,8 @@ def try_sequence(ctx: Context, node: ast.expr) -> Sequence | None:
         maker = _maker(ctx, node)
         if maker is not None:
             return maker(ctx, node)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and is_range(ctx, node):
+        return _slice_of_range(ctx, node, node.slice)
     return _of_value(ctx, ctx.expr(node), node)
 
 
@@ -227,6 +229,23 @@ def _range(ctx: Context, node: ast.Call) -> Sequence:
         return Number(operation(span, kind, "add", start, moved))
 
     return Sequence(length, item, bounds=(start, stop, step))
+
+
+def _slice_of_range(ctx: Context, node: ast.Subscript, part: ast.Slice) -> Sequence:
+    """``range(n)[2:5]``, between constants, of a range whose length is known."""
+    inner = sequence_of(ctx, node.value)
+    if inner.count is None:
+        help_text = "choose the bounds of the range instead"
+        ctx.fail("VKA101", node, what="slices of ranges whose length is of the run time", advice=help_text)
+    items = range(inner.count)[slice_of(ctx, part)]
+
+    def item(at: Value) -> Value:
+        if isinstance(at, Constant):
+            return inner.item(Constant(items[int(at.value)]))
+        scaled = binary(ctx, ast.Mult(), Constant(items.step), at, node, node, node)
+        return inner.item(binary(ctx, ast.Add(), Constant(items.start), scaled, node, node, node))
+
+    return Sequence(_number(ctx, len(items), node), item)
 
 
 def _range_length(span: Span, kind: Scalar, start: ir.Expr, stop: ir.Expr, step: int) -> ir.Expr:
@@ -445,6 +464,13 @@ def tuple_of(ctx: Context, node: ast.expr) -> TupleValue:
                 values[i], at = ctx.keep(earlier, at)
         values.append(value)
     return TupleValue(tuple(values))
+
+
+def is_range(ctx: Context, node: ast.expr) -> bool:
+    """Whether an expression is ``range(...)`` or ``amp.static_range(...)``, or a slice of one."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return is_range(ctx, node.value)
+    return isinstance(node, ast.Call) and _maker(ctx, node) in (_range, _static_range)
 
 
 def is_iterator(ctx: Context, node: ast.expr) -> bool:

@@ -48,8 +48,8 @@ from vkamp.ir.types import (
 
 @handles(ast.Subscript)
 def _subscript(ctx: Context, node: ast.Subscript) -> Value:
-    if isinstance(node.slice, ast.Slice):
-        return _slice(ctx, thread_value(ctx, ctx.expr(node.value), node), node, node.slice)
+    if views.has_slices(node):
+        return _slice(ctx, node)
     owner, key = ctx.operands(node.value, node.slice)
     owner = thread_value(ctx, owner, node)
     if isinstance(owner, TupleValue):
@@ -87,17 +87,42 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
 
 
-def _slice(ctx: Context, owner: Value, node: ast.Subscript, part: ast.Slice) -> Value:
-    """``values[1:]`` of a tuple, between constants."""
-    if not isinstance(owner, TupleValue):
-        ctx.refuse(part)
+def _slice(ctx: Context, node: ast.Subscript) -> Value:
+    """``values[1:]`` of a tuple, between constants; of memory a view, ``matrix[i, 1:3]`` as well."""
+    first, *rest = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if not isinstance(first, ast.Slice):
+        # The row, and the slices of it.
+        row = ast.copy_location(ast.Subscript(node.value, first, ast.Load()), node)
+        left = ast.Tuple(rest, ast.Load()) if len(rest) > 1 else rest[0]
+        return _slice(ctx, ast.copy_location(ast.Subscript(row, ast.copy_location(left, node), ast.Load()), node))
+    owner = thread_value(ctx, ctx.expr(node.value), node)
+    if isinstance(owner, Memory) and owner.rank:
+        parts = [part if isinstance(part, ast.Slice) else _no_slice(ctx, node, part) for part in (first, *rest)]
+        if len(parts) > owner.rank:
+            _rank_mismatch(ctx, node, owner, len(parts))
+        return views.sliced(ctx, owner, parts)
+    if not isinstance(owner, TupleValue) or rest:
+        letters = vector.letters if (vector := ctx.vector_of(owner)) is not None else ""
+        swizzle = f"name the components, such as `{ctx.text(node.value)}.{letters[:2]}`" if letters else ""
+        what = f"slices of {ctx.describe(owner)}"
+        ctx.fail("VKA101", node, what=what, advice=swizzle or "take slices of tuples, arrays and containers")
+    return TupleValue(owner.items[slice_of(ctx, first)])
+
+
+def _no_slice(ctx: Context, node: ast.Subscript, part: ast.expr) -> NoReturn:
+    what = f"subscripts behind slices, as `{ctx.text(part)}` here"
+    ctx.fail("VKA101", node, what=what, advice="subscript the elements in a loop over the slice")
+
+
+def slice_of(ctx: Context, part: ast.Slice) -> slice:
+    """A slice between constants."""
     bounds = [
         None if n is None else convert.constant_int(ctx, ctx.expr(n), n, "a bound of a tuple's slice")
         for n in (part.lower, part.upper, part.step)
     ]
     if bounds[2] == 0:
         ctx.fail("VKA112", part)
-    return TupleValue(owner.items[slice(*bounds)])
+    return slice(*bounds)
 
 
 def _outside(ctx: Context, node: ast.Subscript, dim: int, index: int) -> NoReturn:

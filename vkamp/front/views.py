@@ -237,13 +237,63 @@ def _checked_section(
             _outside(ctx, node, dim, f"has length {count}", None)
         if start is not None and count is not None and start + count > limit:
             _outside(ctx, node, dim, f"ends at {start + count}", end)
-    if not isinstance(view, SectionView):
-        return SectionView(view, origin, size)
-    # A section of a section becomes a section of the container: a name in a loop keeps its structure.
-    for dim, (one, other) in enumerate(zip(view.origin, origin, strict=True)):
+    for dim, (one, other) in enumerate(zip(view.origin if isinstance(view, SectionView) else (), origin, strict=False)):
         if isinstance(one, ir.Const) and isinstance(other, ir.Const) and one.value + other.value >= _MAX_SIZE:
             _outside(ctx, node, dim, f"begins at {one.value + other.value}", None)
-    return SectionView(view.of, tuple(sum_of(a, b) for a, b in zip(view.origin, origin, strict=True)), size)
+    return _section_of(view, origin, size)
+
+
+def has_slices(node: ast.expr) -> bool:
+    """Whether an expression is ``values[first:last]``."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(isinstance(part, ast.Slice) for part in parts)
+
+
+def sliced(ctx: Context, view: Memory, parts: list[ast.Slice]) -> SectionView:
+    """``view[first:last]``, which ends where the view ends, as in Python. Bounds of the run time do not wrap."""
+    bounds = [part for each in parts for part in (each.lower, each.upper) if part is not None]
+    given = iter(ctx.operands(*bounds))
+    origin: list[ir.Expr] = []
+    size: list[ir.Expr] = []
+    whole = size_of(view, ctx.span(parts[0]))
+    for part, length in zip(parts, whole, strict=False):
+        if part.step is not None and ctx.expr(part.step) != Constant(1):
+            help_text = "loop over the subscripts, `for i in range(first, last, step):`"
+            ctx.fail("VKA101", part, what="slices with a step", advice=help_text)
+        first, last = (
+            None if bound is None else _inside(_whole(ctx, next(given), bound), length)
+            for bound in (part.lower, part.upper)
+        )
+        start = ir.Const(ctx.span(part), INT32, 0) if first is None else first
+        origin.append(start)
+        size.append(length if last is None and first is None else _at_least_0(difference(last or length, start)))
+    origin += [ir.Const(ctx.span(parts[0]), INT32, 0) for _ in whole[len(parts) :]]
+    return _section_of(view, tuple(origin), (*size, *whole[len(parts) :]))
+
+
+def _inside(bound: ir.Expr, length: ir.Expr) -> ir.Expr:
+    """A bound of a slice; a negative constant counts from the end."""
+    if isinstance(bound, ir.Const) and bound.value < 0:
+        return _at_least_0(sum_of(length, bound))
+    if isinstance(bound, ir.Const) and isinstance(length, ir.Const):
+        return ir.Const(bound.span, INT32, min(int(bound.value), int(length.value)))
+    return bound if _is_zero(bound) else ir.Builtin(bound.span, INT32, "min", (bound, length))
+
+
+def _at_least_0(number: ir.Expr) -> ir.Expr:
+    if isinstance(number, ir.Const):
+        return ir.Const(number.span, INT32, max(int(number.value), 0))
+    return ir.Builtin(number.span, INT32, "max", (number, ir.Const(number.span, INT32, 0)))
+
+
+def _section_of(view: Memory, origin: tuple[ir.Expr, ...], size: tuple[ir.Expr, ...]) -> SectionView:
+    """A section; one of a section becomes one of the container, so that a name in a loop keeps its structure."""
+    if isinstance(view, SectionView):
+        origin = tuple(sum_of(a, b) for a, b in zip(view.origin, origin, strict=True))
+        view = view.of
+    return SectionView(view, origin, size)
 
 
 def _outside(ctx: Context, node: ast.Call, dim: int, what: str, size: Any) -> NoReturn:
