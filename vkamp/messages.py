@@ -41,10 +41,6 @@ MESSAGES: dict[str, Message] = {
         "write a name for every parameter, or take any number of arguments by position, `*{param}`",
     ),
     "VKA107": Message("{what} cannot be a kernel", "{advice}"),
-    "VKA108": Message(
-        "`{name}` is not supported in an unrolled loop",
-        "use range(...) instead of amp.static_range(...), or guard the rest of the body by an `if`",
-    ),
     "VKA109": Message("{what}", "{advice}"),
     "VKA110": Message(
         "kernels do not support the type `{text}`",

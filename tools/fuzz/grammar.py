@@ -278,7 +278,7 @@ ENCLOSING = ("kernel", "device function", "nested function", "if", "elif", "else
 #: Statements that are refused in some places, with the reason.
 _NOWHERE: dict[tuple[str, str], str] = {
     **{(s, e): "there is no loop" for s in ("break", "continue") for e in
-       ("kernel", "device function", "nested function", "static for")},
+       ("kernel", "device function", "nested function")},
     **{("function", e): "it is defined at the top" for e in ENCLOSING if e not in ("kernel", "device function")},
     **{("lambda", e): "it is defined at the top" for e in ENCLOSING if e not in ("kernel", "device function")},
     ("return", "static for"): "what follows could not be reached", ("return", "kernel"): "it would end the kernel",

@@ -108,7 +108,7 @@ class Pairs(Placed):
             lines.append(line("assert {0} > 0", tame()))
         elif what in _BRANCHES:
             self._branch(what, scope, v, lines, condition)
-        elif what in ("break", "continue") and where in ("for", "while"):
+        elif what in ("break", "continue") and where in ("for", "static for", "while"):
             lines.append(Stmt([("if {0}:", (condition,), [line(what)])]))
             # And the statement itself in the loop.
             lines.append(line(f"{v} += 4"))
@@ -207,7 +207,8 @@ class Pairs(Placed):
             "case": Stmt([(f"match {v} % 3:", (), [Stmt([("case 1 | 2:", (), jump)]),
                                                   Stmt([("case _:", (), [line(f"{v} += 1")])])])]),
         }  # fmt: skip
-        lines.append(Stmt([(f"for {k} in range(4):", (), [branches[where], line(f"{v} += 3")])]))
+        head = self.random.choice([f"for {k} in range(4):", f"for {k} in amp.static_range(4):"])
+        lines.append(Stmt([(head, (), [branches[where], line(f"{v} += 3")])]))
 
     def _return_here(self, where: str, v: str, condition: Expr, lines: Lines, in_function: bool) -> None:
         """A return at this place; in a separate function if the place is in the kernel."""

@@ -27,7 +27,7 @@ class Place:
 
     depth: int
     loops: int = 0
-    #: Whether ``break`` and ``continue`` have a loop here that is not unrolled.
+    #: Whether ``break`` and ``continue`` have a loop here.
     jumps: bool = False
     #: The kinds of a function's results; ``None``: no ``return`` here.
     results: tuple[Kind, ...] | None = None
@@ -379,7 +379,12 @@ class Statements(Expressions):
         text = self.random.choice(["3", "1, 4", "0, 5, 2", "3, -2, -2"])
         # No `return` either, since the code after an unrolled one is unreachable.
         unrolled = replace(place, results=None)
-        return [Stmt([(f"for {name} in amp.static_range({text}):", (), self.body(inner, unrolled, False))])]
+        body = self.body(inner, unrolled, True)
+        if self.random.random() < 0.3:
+            # Decided at compile time.
+            jump = line(self.random.choice(["break", "continue"]))
+            body.insert(self.random.randrange(len(body) + 1), Stmt([(f"if {name} == 2:", (), [jump])]))
+        return [Stmt([(f"for {name} in amp.static_range({text}):", (), body)])]
 
     def open_loop(self, scope: Scope, place: Place) -> Lines:
         r = self.random

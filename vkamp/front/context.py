@@ -219,6 +219,22 @@ class LoopExits:
     continues: list[set[str]] = field(default_factory=list)
 
 
+@dataclass
+class UnrolledExits(LoopExits):
+    """Those of a loop that is unrolled. The ways out that every iteration takes are known at compile time."""
+
+    #: Of the body, outside of the branches and loops in it.
+    depth: int = 0
+    #: Where a loop is whose body is lowered once; ``None``: the body is copied.
+    kept: Span | None = None
+    #: Says that ``break`` has left a copy; ``None`` if the body has no ``continue``.
+    flag: ir.Variable | None = None
+    #: Whether a copy has ended the loop, whether some may at run time, and whether the last one may be left then.
+    stopped: bool = False
+    broken: bool = False
+    continued: bool = False
+
+
 @dataclass(eq=False, repr=False)
 class Context:
     """Lowering of one function: the block under construction, the names, what is definitely assigned."""
@@ -290,8 +306,8 @@ class Context:
     iterated: ast.expr | None = field(default=None, init=False)
     #: How many ``return``s control can come to.
     reached_returns: int = field(default=0, init=False)
-    #: The ways out of the enclosing loops (``None``: an unrolled loop), and those of the loop that was lowered last.
-    loops: list[LoopExits | None] = field(default_factory=list, init=False)
+    #: The ways out of the enclosing loops, and those of the loop that was lowered last.
+    loops: list[LoopExits] = field(default_factory=list, init=False)
     last_exits: LoopExits | None = field(default=None, init=False)
     #: Names assigned by one statement only.
     once: frozenset[str] = field(default=frozenset(), init=False)
@@ -312,7 +328,7 @@ class Context:
     array_depth: int = field(default=0, init=False)
     #: The names of arrays whose memory is free again, with the scope that declares them.
     ended: dict[str, Span] = field(default_factory=dict, init=False)
-    #: An ``if`` that was decided at compile time, just lowered, and that always leaves.
+    #: The statement just lowered, if it always leaves, as known at compile time.
     leaves: ast.stmt | None = field(default=None, init=False)
     #: The number of expressions around the one that is lowered.
     nesting: int = field(default=0, init=False)
@@ -458,6 +474,11 @@ class Context:
             del self.slots[name]
             return None
         return slot
+
+    @property
+    def is_unrolled(self) -> bool:
+        """Whether an unrolled loop is around the current statement: its copies bind its names again."""
+        return any(isinstance(exits, UnrolledExits) for exits in self.loops)
 
     # -- expressions -------------------------------------------------------------------------------------------
 

@@ -128,8 +128,7 @@ def _is_fixed(ctx: Context, part: ir.Expr) -> bool:
         return False
     if variable.temporary or variable.name in ctx.subscripts:
         return True
-    if None in ctx.loops:
-        # The copies of an unrolled loop bind its names again.
+    if ctx.is_unrolled:
         return False
     names = (n for n, s in ctx.slots.items() if s.value == Element(part.place))
     return any(n in ctx.once_bound for n in names)
@@ -334,7 +333,7 @@ def _described(ctx: Context, place: ir.Place) -> str:
 def as_item(ctx: Context, value: Element, owner: str, name: str, span: Span) -> Element:
     """A struct in a tuple that gets a name: what was put in, or a variable if ``owner`` is bound several times."""
     place = value.place
-    if owner not in ctx.once_bound or None in ctx.loops:
+    if owner not in ctx.once_bound or ctx.is_unrolled:
         return Element(own_object(ctx, name, place.type, span))
     note_name(ctx, place)
     place = stable(ctx, place, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
@@ -11,7 +12,7 @@ from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
 from vkamp.front.arity import no_keywords, wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
-from vkamp.front.context import Context, LoopExits, Slot, handles
+from vkamp.front.context import Context, LoopExits, Slot, UnrolledExits, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import truth_of
 from vkamp.front.index_objects import thread_index
@@ -272,7 +273,7 @@ def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
 
 def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) -> None:
     assert sequence.count is not None
-    ctx.loops.append(None)
+    ctx.loops.append(UnrolledExits())
     for k in range(sequence.count):
         item = sequence.item(Constant(k))
         if own:
@@ -328,20 +329,20 @@ def _bind_item(ctx: Context, node: ast.For, item: Value, own: bool) -> None:
     store(ctx, node.target, item, node.iter, node)
 
 
-def _is_left(body: list[ast.stmt]) -> bool:
-    """Whether a loop's body has a `break` or `continue` for this loop."""
+def _is_left(body: list[ast.stmt], *kinds: type[ast.stmt]) -> bool:
+    """Whether a loop's body has a `break` or `continue` for this loop, or one of ``kinds``."""
     for statement in body:
-        if isinstance(statement, (ast.Break, ast.Continue)):
+        if isinstance(statement, kinds or (ast.Break, ast.Continue)):
             return True
         if isinstance(statement, (ast.For, ast.While)):
-            if _is_left(statement.orelse):
+            if _is_left(statement.orelse, *kinds):
                 return True
             continue
         if isinstance(statement, ast.FunctionDef):
             continue
         blocks = [getattr(statement, name, []) for name in ("body", "orelse")]
         blocks += [case.body for case in getattr(statement, "cases", ())]
-        if any(map(_is_left, blocks)):
+        if any(_is_left(block, *kinds) for block in blocks):
             return True
     return False
 
@@ -364,23 +365,72 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
     variable = slot if slot is not None and slot.kind != "unrolled" and target.id not in ctx.counters else None
     if variable is not None and not _is_number(variable):
         changes_kind(ctx, target, variable, Constant(0))
+    has_break = _is_left(node.body, ast.Break)
+    if has_break and variable is None and target.id not in ctx.counters:
+        # After the loop it has the value that it had at the `break`.
+        place = ir.Local(ctx.span(target), INT32, ctx.new_variable(target.id, INT32, ctx.span(target)))
+        variable = Slot(Element(place), ctx.span(target))
+    kept = variable if has_break else None
     where = replace(ctx.span(node), caller=None)
-    ctx.loops.append(None)
     if len(steps) < 2 or where in ctx.module.copied_loops:
-        for value in steps:
-            _static_body(ctx, node, target, Constant(value))
+        _copies(ctx, node, [lambda n=n: _static_body(ctx, node, target, Constant(n), kept) for n in steps])  # type: ignore[misc]
     else:
-        _kept_loop(ctx, node, target, steps, where)
-    ctx.loops.pop()
+        _kept_loop(ctx, node, target, steps, where, kept)
     if variable is not None:
         # A variable, which is known at compile time in the loop alone.
         ctx.slots[target.id] = variable
-        if steps:
+        if steps and not has_break:
             store(ctx, target, Constant(steps[-1]), target, node)
 
 
-def _static_body(ctx: Context, node: ast.For, target: ast.Name, value: Constant) -> None:
-    """The body of a ``static_range`` loop for one value of its counter."""
+def _copies(ctx: Context, node: ast.For, bodies: list[Callable[[], None]]) -> None:
+    """The copies of a loop's body; those that are left at run time are in loops of one iteration."""
+    span = ctx.span(node)
+    exits = UnrolledExits(depth=ctx.depth + 1)
+    ctx.loops.append(exits)
+    if not _is_left(node.body):
+        for body in bodies:
+            body()
+        _exits(ctx)
+        return
+    if _is_left(node.body, ast.Continue) and _is_left(node.body, ast.Break):
+        exits.flag = ctx.new_variable("is_over", BOOL, span, temporary=True)
+    with ctx.nested() as whole:
+        for body in bodies:
+            exits.continued = False
+            exits.continues.clear()
+            with ctx.nested() as block:
+                body()
+            ctx.assigned = _join(ctx.assigned, *exits.continues)
+            ctx.block += [_once(ctx, span, block)] if exits.continued else block
+            if exits.continued and exits.broken and exits.flag is not None:
+                ctx.emit(ir.If(span, _flag(exits.flag, span), (ir.Break(span),), ()))
+            if exits.stopped:
+                break
+    _exits(ctx)
+    ctx.assigned = _join(ctx.assigned, *exits.breaks)
+    if exits.broken and exits.flag is not None:
+        place = ir.Local(span, BOOL, exits.flag)
+        ctx.emit(ir.Assign(span, place, ir.Const(span, BOOL, False)))
+    ctx.block += [_once(ctx, span, whole)] if exits.broken else whole
+
+
+def _once(ctx: Context, span: Span, block: list[ir.Stmt]) -> ir.For:
+    """A loop of one iteration, which `break` and `continue` leave."""
+    variable = ctx.new_variable("once", INT32, span, temporary=True)
+    start, stop = ir.Const(span, INT32, 0), ir.Const(span, INT32, 1)
+    return ir.For(span, variable, start, stop, stop, tuple(block))
+
+
+def _flag(variable: ir.Variable, span: Span) -> ir.Load:
+    return ir.Load(span, BOOL, ir.Local(span, BOOL, variable))
+
+
+def _static_body(ctx: Context, node: ast.For, target: ast.Name, value: Constant, kept: Slot | None) -> None:
+    """The body of a ``static_range`` loop for one value of its counter, which the variable ``kept`` has after it."""
+    if kept is not None:
+        ctx.slots[target.id] = kept
+        store(ctx, target, value, target, node)
     ctx.slots[target.id] = Slot(value, ctx.span(target), "unrolled")
     if ctx.assigned is not None:
         ctx.assigned.add(target.id)
@@ -389,7 +439,7 @@ def _static_body(ctx: Context, node: ast.For, target: ast.Name, value: Constant)
     ctx.depth -= 1
 
 
-def _kept_loop(ctx: Context, node: ast.For, target: ast.Name, steps: range, where: Span) -> None:
+def _kept_loop(ctx: Context, node: ast.For, target: ast.Name, steps: range, where: Span, kept: Slot | None) -> None:
     """A ``static_range`` loop that stays a loop; CopiesNeededError if its body is not the same for all iterations."""
     span = ctx.span(node)
     variable = ctx.loop_variables.get(target.id)
@@ -399,12 +449,15 @@ def _kept_loop(ctx: Context, node: ast.For, target: ast.Name, steps: range, wher
     known = {name: slot.value for name, slot in ctx.slots.items() if name not in {target.id, *ctx.counters}}
     arrays = len(ctx.module.tile_statics)
     ctx.kept_loops.append(loop)
+    ctx.loops.append(UnrolledExits(depth=ctx.depth + 1, kept=where))
     with ctx.nested() as block:
         try:
-            _static_body(ctx, node, target, Counter({loop: 1}))
+            _static_body(ctx, node, target, Counter({loop: 1}), kept)
         except (CompileError, UnsupportedFeatureError):
             raise CopiesNeededError(frozenset({where})) from None
     ctx.kept_loops.pop()
+    exits = _exits(ctx)
+    ctx.assigned = _join(ctx.assigned, *exits.breaks, *exits.continues)
     if len(ctx.module.tile_statics) > arrays or any(
         name not in ctx.slots or ctx.slots[name].value != value for name, value in known.items()
     ):
@@ -415,7 +468,7 @@ def _kept_loop(ctx: Context, node: ast.For, target: ast.Name, steps: range, wher
     ctx.slots[target.id] = Slot(Constant(steps[-1]), ctx.span(target), "unrolled")
     ctx.module.kept_loops.add(where)
     start, stop, step = (ir.Const(span, INT32, n) for n in (steps.start, steps.stop, steps.step))
-    ctx.emit(ir.For(span, variable, start, stop, step, tuple(block), unroll=True))
+    ctx.emit(ir.For(span, variable, start, stop, step, tuple(block), unroll=not _is_left(node.body)))
 
 
 def _is_number(slot: Slot) -> bool:
@@ -473,7 +526,6 @@ def _surely_runs(start: ir.Expr, stop: ir.Expr, step: ir.Expr) -> bool:
 def _exits(ctx: Context) -> LoopExits:
     """The ways out of the loop that ends here."""
     exits = ctx.loops.pop()
-    assert exits is not None
     ctx.last_exits = exits
     return exits
 
@@ -489,26 +541,28 @@ def _loop_with_else(ctx: Context, node: ast.For | ast.While) -> None:
         ctx.assigned = _join(after_else, breaks)
 
 
-def _leave(ctx: Context, node: ast.Break | ast.Continue, name: str) -> None:
+@handles(ast.Break, ast.Continue)
+def _leave(ctx: Context, node: ast.Break | ast.Continue) -> None:
     """Both ways out of an iteration: what is assigned here may be all that is assigned after the loop."""
-    exits = ctx.loops[-1]
-    if exits is None:
-        ctx.fail("VKA108", node, name=name)
+    exits, is_break = ctx.loops[-1], isinstance(node, ast.Break)
+    is_certain = ctx.assigned is not None and isinstance(exits, UnrolledExits) and ctx.depth == exits.depth
     if ctx.assigned is not None:
-        (exits.breaks if name == "break" else exits.continues).append(set(ctx.assigned))
+        (exits.breaks if is_break else exits.continues).append(set(ctx.assigned))
     ctx.assigned = None
-
-
-@handles(ast.Break)
-def _break(ctx: Context, node: ast.Break) -> None:
-    _leave(ctx, node, "break")
-    ctx.emit(ir.Break(ctx.span(node)))
-
-
-@handles(ast.Continue)
-def _continue(ctx: Context, node: ast.Continue) -> None:
-    _leave(ctx, node, "continue")
-    ctx.emit(ir.Continue(ctx.span(node)))
+    if isinstance(exits, UnrolledExits):
+        if is_certain and is_break and exits.kept is not None:
+            # The loop has one iteration.
+            raise CopiesNeededError(frozenset({exits.kept}))
+        if is_certain and exits.kept is None and not (is_break and exits.continued):
+            # What follows is not part of the kernel; after a `break`, neither are the other copies.
+            exits.stopped, ctx.leaves = is_break, node
+            return
+        exits.broken |= is_break
+        exits.continued |= not is_break
+        if is_break and exits.flag is not None:
+            span = ctx.span(node)
+            ctx.emit(ir.Assign(span, ir.Local(span, BOOL, exits.flag), ir.Const(span, BOOL, True)))
+    ctx.emit(ir.Break(ctx.span(node)) if is_break else ir.Continue(ctx.span(node)))
 
 
 @handles(ast.Return)
