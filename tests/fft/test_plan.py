@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -78,6 +79,25 @@ def test_repeated_plans_allocate_nothing(accelerator_view, monkeypatch, dtype):
         with pytest.raises(AssertionError, match="memory is allocated"):
             fft.fft(a, 41)
     close(back, wide(x))
+
+
+@pytest.mark.accelerators("drivers")
+def test_the_second_call_repeats_the_first(accelerator_view, monkeypatch):
+    x, y = numbers(2, 30), numbers(2, 30, seed=2)
+    p = fft.plan((2, 30), accelerator_view=accelerator_view)
+    a, out = (amp.array(x, accelerator_view=accelerator_view) for _ in range(2))
+    p.forward_transform(a, out)
+    close(out, np.fft.fft2(x))
+
+    def refuse(*_, **__):
+        raise AssertionError("it is computed anew")
+
+    monkeypatch.setattr(sys.modules["vkamp.fft.plan"], "transform_axes", refuse)
+    amp.copy(y, a)
+    p.forward_transform(a, out)
+    close(out, np.fft.fft2(y))
+    with pytest.raises(AssertionError, match="computed anew"):
+        p.forward_transform(out, a)
 
 
 def test_errors():

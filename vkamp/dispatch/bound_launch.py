@@ -77,6 +77,10 @@ class BoundLaunch(ABC):
             self.mark_changed()
         return True
 
+    def is_current(self) -> bool:
+        """Whether nothing has moved since the launch was submitted."""
+        return all(each.is_current for each in self.uses)
+
     def mark_changed(self) -> None:
         """Marks what is written in containers that somebody has used since this launch acquired them."""
         mark_written(self.view, [each for each in self.uses if not each.is_current])

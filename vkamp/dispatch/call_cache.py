@@ -133,6 +133,13 @@ class _CallCopy:
         self.epoch = now if is_current and epoch.now == now else -1
         return True
 
+    def prepare(self) -> None:
+        """Prepares the second run, so that it only enqueues."""
+        now = epoch.now
+        if all(launch.is_current() for launch in self.launches):
+            self.enqueue = queue_of(self.view).together([each.ready() for each in self.launches])
+            self.epoch = now
+
     def _run_with(self, numbers: tuple[int, ...]) -> bool:
         """Enqueues the only launch with other numbers. The first time it runs with those of the call that made it."""
         (launch,) = self.launches
@@ -165,14 +172,18 @@ class _Call:
 _calls: dict[tuple[Any, ...], _Call] = {}
 
 
-def repeats(settings: Callable[[], Hashable]) -> Callable[[_F], _F]:
-    """Decorates a function of a library, whose repeated calls repeat their launches.
+def repeats(settings: Callable[[], Hashable], *, at_once: bool = False) -> Callable[[_F], _F]:
+    """Decorates a function of a library, whose repeated calls repeat their launches, from the third on those of the
+    second. With ``at_once``, the second call repeats those of the function's very first one.
 
     The result is made of containers, of tuples and lists, and of objects that name their members in
     ``_vkamp_members``.  ``settings()``: what else the calls of the library depend on.
     """
 
     def decorate(function: _F) -> _F:
+        #: Empty after the first call that is prepared for a second one.
+        first = [function] if at_once else []
+
         @functools.wraps(function)
         def call(*args: Any, **named: Any) -> Any:
             if recorder() is not None or is_checked():
@@ -183,8 +194,11 @@ def repeats(settings: Callable[[], Hashable]) -> Callable[[_F], _F]:
             key = (lowering_variable(), settings(), *found.parts)
             known = _calls.get(key)
             if known is None or not _is_same(known, found.containers):
-                _remember(key, found.containers, named)
-                return _run_once(function, args, named)
+                known = _remember(key, found.containers, named)
+                if not first:
+                    return _run_once(function, args, named)
+                first.clear()
+                return _run_anew(key, known, found, function, args, named, prepares=True)
             if known.copies is None:
                 return _run_once(function, args, named)
             ran, result = _repeat(key, known, found)
@@ -309,7 +323,7 @@ def _is_same(known: _Call, containers: Sequence[Container]) -> bool:
 # -- remembered calls ----------------------------------------------------------------------------------------------
 
 
-def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict[str, Any]) -> None:
+def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict[str, Any]) -> _Call:
     # When the interpreter ends, the names of this module may be gone.
     def forget(_: object, calls: dict[tuple[Any, ...], _Call] = _calls) -> None:
         calls.pop(key, None)
@@ -317,9 +331,10 @@ def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict
     explicit = isinstance(named.get("accelerator_view"), accelerator_view)
     follows_default = not explicit and not any(isinstance(each, array) for each in containers)
     _calls.pop(key, None)
-    _calls[key] = _Call(tuple([weakref.ref(each, forget) for each in containers]), follows_default)
+    made = _calls[key] = _Call(tuple([weakref.ref(each, forget) for each in containers]), follows_default)
     while len(_calls) > _MAX_CALLS:
         _calls.pop(next(iter(_calls)), None)
+    return made
 
 
 def _repeat(key: tuple[Any, ...], known: _Call, found: _Key) -> tuple[bool, Any]:
@@ -350,8 +365,10 @@ def _run_anew(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     named: dict[str, Any],
+    *,
+    prepares: bool = False,
 ) -> Any:
-    """Runs a call, and remembers its launches if that is possible."""
+    """Runs a call, and remembers its launches if that is possible; with ``prepares``, the next call only enqueues."""
     copies = known.copies
     if copies is None or _has_enough(copies) or _calls.get(key) is not known:
         return function(*args, **named)
@@ -369,6 +386,8 @@ def _run_anew(
             trim()
             has_run = False
         if has_run:
+            if prepares:
+                made.prepare()
             return made.result(found.containers, made.made)
     known.copies = None
     return function(*args, **named)

@@ -23,7 +23,7 @@ def _transform_of(
 ) -> Any:
     """One direction of a plan; repeated calls are recognised by their containers alone."""
 
-    @repeats(_choose.forced_form)
+    @repeats(_choose.forced_form, at_once=True)
     def run(a: Any, out: Any, *, accelerator_view: Any) -> Any:
         if not isinstance(a, (amp.array, amp.array_view)):
             a = amp.array_view(a, readonly=True)
