@@ -14,6 +14,7 @@ from types import CodeType, FunctionType
 
 from vkamp.errors import Span, diagnostic
 from vkamp.front.lambdas import lambda_of
+from vkamp.front.match_names import with_branches
 from vkamp.front.private_names import with_private_names
 from vkamp.records import dataclass
 
@@ -212,7 +213,7 @@ def _source_of(key: CodeKey) -> Source:
         raise diagnostic(
             "VKA107", head, what="an `async def` function", advice="write `def`: a kernel waits at tile barriers only"
         )
-    return Source(with_private_names(found, code), code.co_filename, first, indent, code.co_name)
+    return Source(with_branches(with_private_names(found, code)), code.co_filename, first, indent, code.co_name)
 
 
 def _parsed(lines: list[str], indent: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

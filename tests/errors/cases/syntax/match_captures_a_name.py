@@ -7,8 +7,8 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def choose(idx, a):
-    match idx[0]:
-        case 0:
+    match idx[0] > 2:
+        case True:
             a[idx] = 1.0
         case other:
             a[idx] = other

@@ -7,7 +7,8 @@ INTS = amp.array_view(np.zeros(12, np.int32))
 
 @amp.kernel
 def choose(idx, a):
-    match (a[idx] % 2, a[idx] % 3):
+    pair = a[idx] % 2, a[idx] % 3
+    match pair:
         case (0, 0):
             a[idx] = 1
 
