@@ -210,7 +210,6 @@ def test_functions(accelerator_view):
     assert amp.check(accelerator_view, amp.extent(N), every_one, out).ok
 
 
-@amp.kernel
 def with_barriers(t_idx, a):
     i = t_idx.local[0]
     values = amp.tile_static(8, amp.int32)
@@ -228,10 +227,12 @@ def with_barriers(t_idx, a):
     a[t_idx] = values[i]
 
 
-def test_barriers(accelerator_view):
+@pytest.mark.parametrize("lowering", ["threads", "loops"])
+def test_barriers(accelerator_view, lowering):
+    kernel = amp.kernel(lowering=lowering)(with_barriers)
     given = np.arange(24, dtype=I32) ** 2 % 17
     a = amp.array_view(given.copy())
-    amp.parallel_for_each(accelerator_view, a.extent.tile(8), with_barriers, a)
+    amp.parallel_for_each(accelerator_view, a.extent.tile(8), kernel, a)
     expected = []
     for tile, values in enumerate(given.reshape(3, 8)):
         for k in (0, 2, 4):

@@ -287,7 +287,7 @@ def _placeholder(root: ir.Local) -> ir.Local:
 
 
 def _pack_tuple(ctx: Context, packing: ArgumentPacking, name: str, value: TupleValue, node: ast.expr) -> None:
-    packing.key.append((value.kind, value.names, len(value.items)))
+    packing.key.append((value.kind, value.names, value.cls, len(value.items)))
     inner = packing.inner()
     for k, item in enumerate(value.items):
         # A component known at compile time stays so: tile sizes are constants in the callee too.

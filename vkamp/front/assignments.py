@@ -17,6 +17,7 @@ from vkamp.front.index_objects import thread_index
 from vkamp.front.names import marked_name, named_callee
 from vkamp.front.sequences import is_iterator, items_of, tuple_of
 from vkamp.front.subscripts import element_of
+from vkamp.front.targets import target_value
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
@@ -105,7 +106,7 @@ def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
 def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     """``target += value`` and the other augmented assignments."""
     target: ast.expr = node.target
-    owner = _target_value(ctx, target)
+    owner = target_value(ctx, target)
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         kind = owner.place.type.element
         owner = Element(ir.ArrayElement(ctx.span(target), kind, owner.place, ()))
@@ -302,7 +303,7 @@ def _store_place(
     node: ast.stmt,
 ) -> None:
     before = len(ctx.block)
-    owner = _target_value(ctx, target)
+    owner = target_value(ctx, target)
     if len(ctx.block) > before:
         value = ctx.keep(value, before)[0]
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
@@ -315,14 +316,6 @@ def _store_place(
     what = _target_text(ctx, target)
     expr = convert.assignable(ctx, value, owner.place.type, value_node, what)
     ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
-
-
-def _target_value(ctx: Context, target: ast.expr) -> Value:
-    """What is at a target before the assignment."""
-    if views.has_slices(target):
-        what = "assignments to slices"
-        ctx.fail("VKA101", target, what=what, advice="assign the elements: `for i in range(first, last):`")
-    return ctx.expr(target)
 
 
 def _no_element(ctx: Context, owner: Memory, target: ast.Subscript | ast.Attribute) -> NoReturn:
@@ -556,10 +549,11 @@ def _tuple_variables(
 
 
 def _alike(known: Value, value: Value) -> bool:
-    """Whether two tuples have the same number of items, with nested tuples in the same places."""
+    """Whether two tuples have the same number of items and names, with nested tuples in the same places."""
     if not isinstance(known, TupleValue) or not isinstance(value, TupleValue):
         return not isinstance(known, TupleValue) and not isinstance(value, TupleValue)
-    return len(known.items) == len(value.items) and all(map(_alike, known.items, value.items))
+    same = len(known.items) == len(value.items) and known.names == value.names
+    return same and all(map(_alike, known.items, value.items))
 
 
 def _assign_items(

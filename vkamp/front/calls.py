@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import math
 import operator
 from collections.abc import Callable
@@ -35,6 +36,7 @@ from vkamp.front.sequences import is_range, sequence_of, spread
 from vkamp.front.subgroups import call_clustered, call_subgroup
 from vkamp.front.table import apply_row
 from vkamp.front.target import call_has
+from vkamp.front.value_classes import construct_value, is_value_class, replaced
 from vkamp.front.values import (
     BarrierRef,
     BoundFunction,
@@ -118,7 +120,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if isinstance(callee, BoundFunction):
         owner_node = node.func.value if isinstance(node.func, ast.Attribute) else node.func
         return call_function(ctx, callee.function, node, (callee.owner, owner_node))
-    if isinstance(callee, (Functor, Element)):
+    if isinstance(callee, (Functor, Element, TupleValue)):
         result = call_object(ctx, callee, node)
         if result is not None:
             return result
@@ -131,11 +133,17 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         return call_function(ctx, target, node)
     if struct_fields(target) is not None:
         return construct(ctx, target, node)
+    if is_value_class(target):
+        return construct_value(ctx, target, node)
     name = marked_name(callee)
     if name is not None:
         return _language_function(ctx, name, node)
     if target is print:
         return printing.lower_print(ctx, node)
+    if target is dataclasses.replace and len(node.args) == 1:
+        owner = ctx.expr(node.args[0])
+        if isinstance(owner, TupleValue) and owner.names:
+            return replaced(ctx, owner, node)
     if target is array_view:
         return views.make_array_view(ctx, ctx.operands(*node.args), node)
     reduction = REDUCTIONS.get(id(target))
@@ -550,6 +558,9 @@ def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:
 
 
 def _method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
+    if method.name == "_replace" and isinstance(method.owner, TupleValue):
+        check_arity(ctx, ast.copy_location(ast.Call(node.func, node.args, []), node), 0, "_replace", "p._replace(x=1)")
+        return replaced(ctx, method.owner, node)
     no_keywords(ctx, node)
     if isinstance(method.owner, BarrierRef):
         check_arity(ctx, node, 0, method.name, f"{ctx.text(node.func)}()")

@@ -68,17 +68,18 @@ class _Choice:
         """A row of a tuple of tuples: the constants of one type are one table."""
         kind = rows[0].kind if all(r.kind == rows[0].kind for r in rows) else "tuple"
         names = rows[0].names if all(r.names == rows[0].names for r in rows) else ()
+        cls = rows[0].cls if all(r.cls is rows[0].cls for r in rows) else None
         columns = list(zip(*(r.items for r in rows), strict=True))
         if len(rows) > _MAX_CHAIN_LENGTH and all(type(i) is Constant for column in columns for i in column):
             values = [self._values(column) for column in columns]
             if values and all(column[0].type == values[0][0].type for column in values):
-                return TupleValue(tuple(self._cells(columns, values, name)), kind, names)
+                return TupleValue(tuple(self._cells(columns, values, name)), kind, names, cls)
         inside = kind != "tuple"
         items = [
             self.item(TupleValue(column), f"{name}_{part}", in_index=inside)
             for column, part in zip(columns, names or range(len(columns)), strict=True)
         ]
-        return TupleValue(tuple(items), kind, names)
+        return TupleValue(tuple(items), kind, names, cls)
 
     def _cells(self, columns: list[tuple[Value, ...]], values: list[list[ir.Expr]], name: str) -> list[Value]:
         """The items of a row of a table with a row of constants for each item."""

@@ -152,6 +152,10 @@ def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: as
     """
     plain = all(isinstance(v, TupleValue) and v.kind == "tuple" for v in (left, right))
     if plain and isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        classes = [value.cls for value in (left, right) if value.cls is not None and not issubclass(value.cls, tuple)]
+        if classes and left.cls is not right.cls and name in ("eq", "ne"):
+            # Dataclasses are equal to objects of their own class only.
+            return Constant(name == "ne")
         if name not in ("eq", "ne"):
             return _order_tuples(ctx, name, left.items, right.items, node)
         if len(left.items) != len(right.items):

@@ -590,6 +590,8 @@ class Context:
         if isinstance(value, (Number, Element, ArrayRef)):
             return self._describe_typed(value)
         if isinstance(value, TupleValue):
+            if value.cls is not None:
+                return f"an object of class {value.cls.__name__}"
             if value.kind == "tuple":
                 return f"a tuple of {len(value.items)}"
             return f"an {value.kind} of rank {len(value.items)}"

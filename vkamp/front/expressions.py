@@ -603,6 +603,7 @@ def _select_tuple(
         not isinstance(then, TupleValue)
         or not isinstance(orelse, TupleValue)
         or len(then.items) != len(orelse.items)
+        or then.names != orelse.names
         or then_block
         or else_block
     ):
@@ -619,4 +620,4 @@ def _select_tuple(
         if then.kind != "tuple" or is_object(chosen.expr.type):
             chosen = replace(chosen, objects=objects_of_any(one, other))
         items.append(chosen)
-    return TupleValue(tuple(items), then.kind)
+    return TupleValue(tuple(items), then.kind, then.names, then.cls if then.cls is orelse.cls else None)

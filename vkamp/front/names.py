@@ -86,7 +86,8 @@ def wrap(value: Any, span: Span) -> Value:
         return found
     parts = parts_of(value)
     if parts is not None:
-        return TupleValue(tuple(wrap(v, span) for v in parts.items), names=parts.names)
+        cls = type(value) if parts.names else None
+        return TupleValue(tuple(wrap(v, span) for v in parts.items), names=parts.names, cls=cls)
     return Object(value)
 
 

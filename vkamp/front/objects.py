@@ -31,12 +31,12 @@ _MISSING = object()
 
 
 def _class_of(value: Value) -> type | None:
-    """The Python class of an object or struct, whose methods it has."""
+    """The Python class of an object, struct or named tuple, whose methods it has."""
     if isinstance(value, Functor):
         return value.kind.cls
     if isinstance(value, Element) and isinstance(value.place.type, Struct):
         return value.place.type.cls
-    return None
+    return value.cls if isinstance(value, TupleValue) else None
 
 
 # -- members -------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def returned_arrays(value: Value | None) -> list[ir.Variable]:
 
 def _shape(value: Value) -> Any:
     if isinstance(value, TupleValue):
-        return (value.kind, tuple(_shape(i) for i in value.items))
+        return (value.kind, value.names, tuple(_shape(i) for i in value.items))
     return value.place if isinstance(value, ArrayRef) else None
 
 

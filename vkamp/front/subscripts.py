@@ -289,6 +289,12 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         return _container_attribute(ctx, owner, name, node)
     if isinstance(owner, TupleValue) and name in owner.names:
         return owner.items[owner.names.index(name)]
+    if isinstance(owner, TupleValue) and owner.cls is not None:
+        if name == "_replace" and issubclass(owner.cls, tuple):
+            return FieldMethod(owner, name)
+        found = objects.class_attribute(ctx, owner, name, node)
+        if found is not None:
+            return found
     if isinstance(owner, TupleValue) and owner.kind != "tuple":
         if name == "rank":
             return Constant(len(owner.items))

@@ -113,16 +113,17 @@ class Returned(Value):
 class TupleValue(Value):
     """A tuple; ``kind`` ``index`` and ``extent`` are AMP's objects, with their own operators.
 
-    ``names``: those of the fields of a named tuple or dataclass.
+    ``names``: those of the fields of a named tuple or dataclass, and ``cls`` its class, if that is known.
     """
 
     items: tuple[Value, ...]
     kind: str = "tuple"
     names: tuple[str, ...] = ()
+    cls: type | None = None
 
     def of(self, items: Iterable[Value]) -> TupleValue:
         """The same kind of tuple with other items."""
-        return TupleValue(tuple(items), self.kind, self.names)
+        return TupleValue(tuple(items), self.kind, self.names, self.cls)
 
 
 @dataclass(frozen=True)
