@@ -10,17 +10,18 @@ import pytest
 import vkamp as amp
 from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import radix_sort_sweep
+from vkamp.algorithms import radix_sort_counts, radix_sort_sweep
 from vkamp.dispatch import preparing
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Tiles of two subgroups with two elements for each thread."""
+    """Tiles of two subgroups with two elements for each thread, three with values."""
     monkeypatch.setattr(radix_sort_sweep, "_SUBGROUPS", 2)
     monkeypatch.setattr(radix_sort_sweep, "_ITEMS", 2)
-    monkeypatch.setattr(radix_sort_sweep, "_ALL", 2048)
-    monkeypatch.setattr(radix_sort_sweep, "_COUNTERS", 64)
+    monkeypatch.setattr(radix_sort_sweep, "_PAIRS", 3)
+    monkeypatch.setattr(radix_sort_counts, "_ALL", 2048)
+    monkeypatch.setattr(radix_sort_counts, "_COUNTERS", 64)
     monkeypatch.setattr(radix_sort_sweep, "can_sweep", lambda view, n: True)
     with forced("tiles"):
         yield
@@ -66,7 +67,7 @@ def test_subgroups_of_any_size(lanes):
 def test_counts_that_are_never_published(accelerator_view, monkeypatch, percent):
     """Tiles behind count again; a tile that waited for ever would hang the test."""
     # Another kernel than that of other tests: names of the package are read when a kernel is compiled.
-    monkeypatch.setattr(radix_sort_sweep, "_ITEMS", 1 if percent == 100 else 3)
+    monkeypatch.setattr(radix_sort_sweep, "_PAIRS", 1 if percent == 100 else 2)
     publish = radix_sort_sweep.publish
 
     @amp.func

@@ -18,8 +18,9 @@ import numpy as np
 
 import vkamp as amp
 from vkamp import tile
-from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._digits import passes
+from vkamp.algorithms.radix_sort_counts import begins_of_digits
 from vkamp.algorithms.radix_sort_ranks import DIGITS, rank_of_key
 
 #: What a status word holds besides a count: nothing yet, a tile's count, or that of all tiles up to it.
@@ -31,82 +32,20 @@ MOST = (1 << 30) - 1
 LOOKS = 256
 #: Tiles at whose counts a thread looks at once.
 WINDOW = 4
-#: Threads of a tile, and what its keys take of ``tile_static`` memory at most.
-_SUBGROUPS = 8
-_STAGE = 24 * 1024
-_ITEMS = 24
-#: Of the tiles that count: threads, steps of four elements, tiles at most, and the counters of all digits.
-_COUNTERS, _QUADS, _COUNTING, _ALL = 512, 4, 1056, 8192
+#: Subgroups of a tile, and elements of a thread at most, without and with values. With more, the registers of an H200
+#: suffice for one tile of a processor instead of two.
+_SUBGROUPS, _ITEMS, _PAIRS = 8, 32, 24
 
 
-def shape_of(view: amp.accelerator_view, itemsize: int) -> tuple[int, int]:
+def _shape_of(view: amp.accelerator_view, itemsize: int, has_values: bool) -> tuple[int, int]:
     """The threads of a tile, and the elements of each, for elements of that many bytes."""
     limits = view.accelerator.limits
     subgroup_size, most, memory = (32, 256, 32768) if limits is None else (
         limits.subgroup_size, limits.tile_threads, limits.shared_bytes
     )  # fmt: skip
     threads = min(_SUBGROUPS * subgroup_size, most)
-    stage = min(_STAGE, memory - (threads // subgroup_size + 2) * DIGITS * 4 - 256)
-    return threads, min(max(stage // (threads * itemsize), 1), _ITEMS)
-
-
-@amp.kernel
-def clear(idx, words):
-    """Sets the counts and the tickets to 0."""
-    words[idx] = 0
-
-
-@amp.kernel
-def count_all_digits(
-    t_idx, keys, words, status, n, length, shift, digits, *, many: amp.constant, quads: amp.constant,
-    copies: amp.constant,
-):  # fmt: skip
-    """Adds the digits of ``length`` keys to the counts of all passes; clears a part of the status.
-
-    As in ``histogram_tiles``, there are several counters for each digit.
-    """
-    threads = t_idx.tile_dim0
-    own = amp.tile_static(many * DIGITS * copies, amp.int32)
-    for d in range(t_idx.local[0], many * DIGITS * copies, threads):
-        own[d] = 0
-    for at in range(t_idx.global_[0], status.extent[0], threads * (1 + (n - 1) // length)):
-        status[at] = 0
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    copy = t_idx.local[0] & (copies - 1)
-    begin = t_idx.tile[0] * length
-    end = begin + min(length, n - begin)
-    found = amp.private(4 * quads, type(keys.value(0)))
-    for first in range(begin // 4 + t_idx.local[0], end // 4, threads * quads):
-        # All loads first: atomics would keep each from starting before the last one has finished.
-        for k in amp.static_range(quads):
-            at = min(first + k * threads, end // 4 - 1)
-            found[4 * k], found[4 * k + 1], found[4 * k + 2], found[4 * k + 3] = keys.four(at)
-        for k in amp.static_range(quads):
-            if first + k * threads < end // 4:
-                for j in amp.static_range(4):
-                    for p in amp.static_range(many):
-                        digit = p * DIGITS + digits.of(found[4 * k + j], shift + 8 * p)
-                        amp.atomic_fetch_add(own[digit * copies + copy], 1)
-    at = end // 4 * 4 + t_idx.local[0]
-    if at < end:
-        key = keys.value(at).copy()
-        for p in amp.static_range(many):
-            amp.atomic_fetch_add(own[(p * DIGITS + digits.of(key, shift + 8 * p)) * copies + copy], 1)
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    for d in range(t_idx.local[0], many * DIGITS, threads):
-        total = 0
-        for k in range(copies):
-            total += own[d * copies + (k + d & copies - 1)]
-        if total > 0:
-            amp.atomic_fetch_add(words[d], amp.uint32(total))
-
-
-@amp.kernel
-def begin_digits(t_idx, words):
-    """Replaces the counts of each pass by the places of the first key of each digit."""
-    at = t_idx.global_[0]
-    count = words[at]
-    words[at] = tile.exclusive_scan(t_idx, count, functional.plus, amp.uint32(0))[0]
+    stage = memory - (threads // subgroup_size + 2) * DIGITS * 4 - 256
+    return threads, min(max(stage // (threads * itemsize), 1), _PAIRS if has_values else _ITEMS)
 
 
 @amp.func
@@ -117,9 +56,10 @@ def publish(status: Any, at: Any, word: Any) -> None:
 
 @amp.func
 def _count_again(
-    t_idx: Any, keys: Any, status: Any, missing: Any, shift: Any, digits: Any, own: Any, *, items: amp.constant
-) -> None:
-    """Publishes the counts of a tile that all others would wait for."""
+    t_idx: Any, keys: Any, places: Any, status: Any, missing: Any, shift: Any, digits: Any, own: Any, *,
+    items: amp.constant,
+) -> None:  # fmt: skip
+    """Publishes the counts of a tile that all others would wait for; ``own`` has room for them."""
     threads = t_idx.tile_dim0
     for d in range(t_idx.local[0], DIGITS, threads):
         own[d] = 0
@@ -128,10 +68,12 @@ def _count_again(
         key = keys.value(missing * (threads * items) + k * threads + t_idx.local[0])
         amp.atomic_fetch_add(own[digits.of(key, shift)], 1)
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    flag = _PREFIX if missing == 0 else _TOTAL
     for d in range(t_idx.local[0], DIGITS, threads):
         empty = amp.uint32(0)
-        amp.atomic_compare_exchange(status[missing * DIGITS + d], empty, flag | amp.uint32(own[d]))
+        word = _TOTAL | amp.uint32(own[d])
+        if missing == 0:
+            word = _PREFIX | (places[d] + amp.uint32(own[d]))
+        amp.atomic_compare_exchange(status[missing * DIGITS + d], empty, word)
     t_idx.barrier.wait_with_tile_static_memory_fence()
 
 
@@ -161,21 +103,18 @@ def _walk(status: Any, d: Any, upto: Any, total: Any) -> Any:
 
 @amp.func
 def _look_back(
-    t_idx: Any, keys: Any, status: Any, number: Any, shift: Any, digits: Any, *, each: amp.constant, items: amp.constant
-) -> Any:
-    """How many keys of each digit of this thread the tiles before this one have."""
-    before = amp.private(each, amp.uint32)
+    t_idx: Any, keys: Any, places: Any, status: Any, number: Any, shift: Any, digits: Any, before: Any, waits: Any,
+    own: Any, *, each: amp.constant, items: amp.constant,
+) -> None:  # fmt: skip
+    """Adds to ``before`` how many keys of each digit of this thread the tiles before this one have.
+
+    ``waits`` is 0; ``own`` is memory of the tile that nothing else needs any more.
+    """
     left = amp.private(each, amp.int32)
     for k in amp.static_range(each):
-        before[k] = 0
         left[k] = number if t_idx.local[0] * each + k < DIGITS else 0
-    own = amp.tile_static(DIGITS, amp.int32)
-    waits = amp.tile_static(1, amp.int32)
     missing = 1
     while missing > 0:
-        if t_idx.local[0] == 0:
-            waits[0] = 0
-        t_idx.barrier.wait_with_tile_static_memory_fence()
         for k in amp.static_range(each):
             upto, total = _walk(status, t_idx.local[0] * each + k, left[k], before[k])
             left[k] = upto
@@ -184,56 +123,89 @@ def _look_back(
                 amp.atomic_fetch_max(waits[0], upto)
         t_idx.barrier.wait_with_tile_static_memory_fence()
         missing = waits[0]
-        t_idx.barrier.wait_with_tile_static_memory_fence()
         if missing > 0:
-            _count_again(t_idx, keys, status, missing - 1, shift, digits, own, items=items)
-    return before
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            if t_idx.local[0] == 0:
+                waits[0] = 0
+            _count_again(t_idx, keys, places, status, missing - 1, shift, digits, own, items=items)
 
 
 @amp.func
-def _count(
-    t_idx: Any, own: Any, counts: Any, begins: Any, status: Any, number: Any, valid: Any, shift: Any, digits: Any,
-    totals: Any, *, each: amp.constant,
-) -> None:  # fmt: skip
-    """Publishes the tile's counts; ``counts`` become the places of each subgroup's first keys in the order of the tile.
-
-    ``begins``: the places of the first key of each digit.
-    """
-    threads = t_idx.tile_dim0
+def _count(t_idx: Any, own: Any, counts: Any, first: Any, n: Any, shift: Any, digits: Any) -> None:
+    """Counts the digits of each subgroup's keys; positions after the end have the last digit."""
     size = amp.target.subgroup_size
-    subgroups = threads // size
-    rank = t_idx.local[0]
-    for d in range(rank, subgroups * DIGITS, threads):
-        counts[d] = 0
-    t_idx.barrier.wait_with_tile_static_memory_fence()
-    first = amp.subgroup.id() * (size * len(own)) + amp.subgroup.lane()
     for k in amp.static_range(len(own)):
-        # Positions after the end sort last.
-        digit = digits.of(own[k], shift) if first + k * size < valid else DIGITS - 1
+        digit = digits.of(own[k], shift) if first + k * size < n else DIGITS - 1
         amp.atomic_fetch_add(counts[amp.subgroup.id() * DIGITS + digit], 1)
     t_idx.barrier.wait_with_tile_static_memory_fence()
-    here = amp.private(each, amp.int32)
+
+
+@amp.func
+def _publish_counts(
+    t_idx: Any, counts: Any, begins: Any, status: Any, number: Any, before: Any, *, each: amp.constant
+) -> None:
+    """Publishes the tile's counts, to which ``before`` is added; ``counts`` become the places of each subgroup's first
+    keys in the order of the tile, and ``begins`` those of the first key of each digit and of the end.
+    """
+    rank = t_idx.local[0]
+    subgroups = len(counts) // DIGITS
+    own = amp.private(each * subgroups, amp.int32)
     running = 0
     for k in amp.static_range(each):
         d = rank * each + k
-        here[k] = running
         if d < DIGITS:
             total = 0
             for s in amp.static_range(subgroups):
-                count = counts[s * DIGITS + d]
-                counts[s * DIGITS + d] = total
-                total += count
-            publish(status, number * DIGITS + d, (_PREFIX if number == 0 else _TOTAL) | amp.uint32(total))
-            totals[k] = amp.uint32(total)
+                own[k * subgroups + s] = counts[s * DIGITS + d]
+                total += own[k * subgroups + s]
+            flag = _PREFIX if number == 0 else _TOTAL
+            publish(status, number * DIGITS + d, flag | (before[k] + amp.uint32(total)))
             running += total
-    before = tile.exclusive_scan(t_idx, running, functional.plus, 0)[0]
+    upto, end = tile.exclusive_scan(t_idx, running, functional.plus, 0)
     for k in amp.static_range(each):
         d = rank * each + k
         if d < DIGITS:
-            begins[d] = before + here[k]
+            begins[d] = upto
             for s in amp.static_range(subgroups):
-                counts[s * DIGITS + d] += before + here[k]
+                counts[s * DIGITS + d] = upto
+                upto += own[k * subgroups + s]
+    if rank == 0:
+        begins[DIGITS] = end
     t_idx.barrier.wait_with_tile_static_memory_fence()
+
+
+@amp.func
+def _publish_prefixes(t_idx: Any, begins: Any, status: Any, number: Any, before: Any, *, each: amp.constant) -> None:
+    """Publishes the counts up to this tile; ``begins`` become what turns places in the tile to places in the whole."""
+    rank = t_idx.local[0]
+    total = amp.private(each, amp.int32)
+    for k in amp.static_range(each):
+        d = min(rank * each + k, DIGITS - 1)
+        total[k] = begins[d + 1] - begins[d]
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for k in amp.static_range(each):
+        d = rank * each + k
+        if d < DIGITS:
+            if number > 0:
+                publish(status, number * DIGITS + d, _PREFIX | (before[k] + amp.uint32(total[k])))
+            # From places in the tile to places in the whole.
+            begins[d] = amp.int32(before[k]) - begins[d]
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+
+
+@amp.func
+def _move_values(
+    t_idx: Any, values: Any, sorted_values: Any, stage: Any, ranks: Any, targets: Any, first: Any, begin: Any, n: Any
+) -> None:
+    """Puts the values in the order of the tile, and stores them where their keys are."""
+    rank = t_idx.local[0]
+    threads = t_idx.tile_dim0
+    for k in amp.static_range(len(ranks)):
+        stage[ranks[k]] = values.value(min(first + k * amp.target.subgroup_size, n - 1))
+    t_idx.barrier.wait_with_tile_static_memory_fence()
+    for k in amp.static_range(len(ranks)):
+        if rank + k * threads < n - begin:
+            sorted_values[targets[k]] = stage[rank + k * threads]
 
 
 @amp.kernel
@@ -243,7 +215,8 @@ def sweep(
 ):  # fmt: skip
     """Moves keys and values by one digit.  ``status`` is 0 before it; ``spare``, that of the next pass, after it.
 
-    ``shares``: keys and values have the same type.
+    ``words``: of each pass the places of the first keys of the digits, and then the tickets of each. ``shares``: keys
+    and values have the same type.
     """
     threads = t_idx.tile_dim0
     size = amp.target.subgroup_size
@@ -251,50 +224,48 @@ def sweep(
     each = (DIGITS + threads - 1) // threads
     own = amp.private(items, sorted_keys.dtype)
     ranks = amp.private(items, amp.int32)
-    totals = amp.private(each, amp.uint32)
-    begins = amp.tile_static(DIGITS, amp.int32)
+    begins = amp.tile_static(DIGITS + 1, amp.int32)
     counts = amp.tile_static(threads // size * DIGITS, amp.int32)
     stage = amp.tile_static(threads * items, sorted_keys.dtype)
+    waits = amp.tile_static(1, amp.int32)
+    for d in range(rank, threads // size * DIGITS, threads):
+        counts[d] = 0
+    if rank == 0:
+        waits[0] = 0
+    places = words.section(amp.index(number_of_pass * DIGITS), amp.extent(DIGITS))
     number = tile.ticket(t_idx, words.section(amp.index(many * DIGITS + number_of_pass), amp.extent(1)))
     begin = number * (threads * items)
-    valid = n - begin
     first = begin + amp.subgroup.id() * (size * items) + amp.subgroup.lane()
     for k in amp.static_range(items):
         own[k] = keys.value(min(first + k * size, n - 1))
     for d in range(rank, DIGITS, threads):
         spare[t_idx.tile[0] * DIGITS + d] = 0
-    _count(t_idx, own, counts, begins, status, number, valid, shift, digits, totals, each=each)
+    # What is before the keys of each digit: those of lower digits, and soon those of the tiles before.
+    before = amp.private(each, amp.uint32)
+    for k in amp.static_range(each):
+        before[k] = 0
+        if number == 0:
+            before[k] = places[min(rank * each + k, DIGITS - 1)]
+    _count(t_idx, own, counts, first, n, shift, digits)
+    _publish_counts(t_idx, counts, begins, status, number, before, each=each)
     for k in amp.static_range(items):
         digit = digits.of(own[k], shift) if first + k * size < n else DIGITS - 1
         ranks[k] = rank_of_key(digit, counts)
         stage[ranks[k]] = own[k]
-    before = _look_back(t_idx, keys, status, number, shift, digits, each=each, items=items)
-    for k in amp.static_range(each):
-        d = rank * each + k
-        if d < DIGITS:
-            if number > 0:
-                publish(status, number * DIGITS + d, _PREFIX | (before[k] + totals[k]))
-            # From places in the tile to places in the whole.
-            begins[d] = amp.int32(words[number_of_pass * DIGITS + d] + before[k]) - begins[d]
-    t_idx.barrier.wait_with_tile_static_memory_fence()
+    _look_back(t_idx, keys, places, status, number, shift, digits, before, waits, counts, each=each, items=items)
+    _publish_prefixes(t_idx, begins, status, number, before, each=each)
     targets = amp.private(items, amp.int32)
     for k in amp.static_range(items):
-        if rank + k * threads < valid:
+        if rank + k * threads < n - begin:
             key = stage[rank + k * threads].copy()
             targets[k] = begins[digits.of(key, shift)] + rank + k * threads
             sorted_keys[targets[k]] = key
-    if has_values:
-        if shares:
-            staged = stage
-            t_idx.barrier.wait_with_tile_static_memory_fence()
-        else:
-            staged = amp.tile_static(threads * items, sorted_values.dtype)
-        for k in amp.static_range(items):
-            staged[ranks[k]] = values.value(min(first + k * size, n - 1))
+    if has_values and shares:
         t_idx.barrier.wait_with_tile_static_memory_fence()
-        for k in amp.static_range(items):
-            if rank + k * threads < valid:
-                sorted_values[targets[k]] = staged[rank + k * threads]
+        _move_values(t_idx, values, sorted_values, stage, ranks, targets, first, begin, n)
+    elif has_values:
+        staged = amp.tile_static(threads * items, sorted_values.dtype)
+        _move_values(t_idx, values, sorted_values, staged, ranks, targets, first, begin, n)
 
 
 def can_sweep(view: amp.accelerator_view, n: int) -> bool:
@@ -318,22 +289,12 @@ def sort_pairs(
     n, many = keys.extent[0], len(bits)
     has_values = values is not None
     shares = has_values and moved.dtype == out.dtype
-    threads, items = shape_of(view, out.dtype.itemsize + (moved.dtype.itemsize if has_values and not shares else 0))
+    itemsize = out.dtype.itemsize + (moved.dtype.itemsize if has_values and not shares else 0)
+    threads, items = _shape_of(view, itemsize, has_values)
     tiles = -(-n // (threads * items))
     domain = amp.extent(tiles * threads).tile(threads)
-    words = amp.array(amp.extent(many * DIGITS + many), np.uint32, accelerator_view=view)
     status, spare = (amp.array(amp.extent(DIGITS * tiles), np.uint32, accelerator_view=view) for _ in range(2))
-    limits = view.accelerator.limits
-    counters = _COUNTERS if limits is None else min(_COUNTERS, limits.tile_threads)
-    split = _choose.blocks(n, counters * _QUADS * 4, _COUNTING)
-    counting = amp.extent(split.pieces * counters).tile(counters)
-    copies = max(1 << (_ALL // (many * DIGITS)).bit_length() - 1, 1)
-    amp.parallel_for_each(view, words.extent, clear, words)
-    amp.parallel_for_each(
-        view, counting, count_all_digits, keys.flat(), words, status, n, split.length, bits.start, digits, many=many,
-        quads=_QUADS, copies=copies,
-    )  # fmt: skip
-    amp.parallel_for_each(view, amp.extent(many * DIGITS).tile(DIGITS), begin_digits, words)
+    words = begins_of_digits(view, keys, digits, bits, status)
     given = keys if values is None else values
     for number, (shift, target, target_of_values) in enumerate(passes(view, bits, out, moved if has_values else None)):
         amp.parallel_for_each(
