@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy, merge_sort, radix_sort, sort_lines_tiles, topk_tiles
+from vkamp.algorithms import _choose, lazy, merge_sort, radix_sort, sort_lines_digits, sort_lines_tiles, topk_tiles
 from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, place
 from vkamp.algorithms._digits import bits_of, digits_of, words_in, words_of
 from vkamp.algorithms.sort_lines import along_lines, order_in_lines, sort_words
@@ -126,6 +126,10 @@ def sorted_lines(
     if length == source.extent[0]:
         return _sorted_row(view, source, out, descending, less, key, bits)
     keys = source if key is None else lazy.map(key, source)
+    if less is None and key is None and bits is None and sort_lines_digits.can_sort(view, source, length):
+        out = output(out, source.extent, dtype_of(source), view, source, in_place=True)
+        if sort_lines_digits.sort(view, source, length, descending, out):
+            return out
     if less is None and bits is None and sort_lines_tiles.is_short(view, keys, length):
         result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
         sort_lines_tiles.sort(view, keys, source, length, descending, result)
@@ -181,9 +185,13 @@ def argsort(
     flat, length = source.flat(), source.extent[len(axes) - 1]
     result = amp.array(source.extent, np.int32, accelerator_view=view)
     keys = flat if key is None else lazy.map(key, flat)
-    if less is None and bits is None and sort_lines_tiles.is_short(view, keys, length):
-        sort_lines_tiles.sort(view, keys, flat, length, descending, result.reshape(-1), positions=True)
-        return result
+    if less is None and bits is None:
+        if sort_lines_digits.can_sort(view, keys, length):
+            sort_lines_digits.sort(view, keys, length, descending, result.reshape(-1), positions=True)
+            return result
+        if sort_lines_tiles.is_short(view, keys, length):
+            sort_lines_tiles.sort(view, keys, flat, length, descending, result.reshape(-1), positions=True)
+            return result
     order = order_of(view, flat, descending, less, key, bits)
     along_lines(view, order_in_lines(view, order, length), length, result.reshape(-1))
     return result
