@@ -17,7 +17,6 @@ import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, in_a_row, output, place, value
-from vkamp.algorithms._blocks import ITEMS, TILE
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import closed, identity_of
 from vkamp.algorithms._outputs import output_of
@@ -27,9 +26,6 @@ from vkamp.algorithms.reduce_axis import AxisLines, lines_of
 from vkamp.algorithms.scan_axis import scan_lines_into
 from vkamp.algorithms.scan_chained import can_chain, chained_scan_into
 from vkamp.algorithms.transform import store
-
-#: The number of pieces on GPUs: as many as one tile scans with a few elements for each thread.
-_PIECES = 1024
 
 
 @amp.kernel
@@ -98,37 +94,6 @@ def _scan_one(source: Any, out: Any, i: Any, total: Any, op: Any, *, inclusive: 
     return upto
 
 
-@amp.kernel
-def scan_blocks(t_idx, source, out, before, n, length, op, *, inclusive: amp.constant, has_init: amp.constant):
-    """Scans one block, in steps of ``ITEMS`` elements for each thread of the tile."""
-    begin = t_idx.tile[0] * length
-    end = min(begin + length, n)
-    carry = before[t_idx.tile].copy()
-    has_carry = has_init or t_idx.tile[0] > 0
-    own = amp.private(ITEMS, type(carry))
-    for start in range(begin, end, TILE * ITEMS):
-        first = start + t_idx.local[0] * ITEMS
-        count = min(max(end - first, 0), ITEMS)
-        # Threads after the end have no element; any value of the type will do.
-        total = carry.copy()
-        for k in range(count):
-            own[k] = source.value(first + k)
-            total = op(total, own[k]) if k > 0 else own[k].copy()
-        _, prefix, all_ = tile.scan_of(t_idx, total, op, min((end - start + ITEMS - 1) // ITEMS, TILE))
-        known = has_carry or t_idx.local[0] > 0
-        if has_carry:
-            prefix = op(carry, prefix) if t_idx.local[0] > 0 else carry.copy()
-            carry = op(carry, all_)
-        else:
-            carry = all_.copy()
-        for k in range(count):
-            x = op(prefix, own[k]) if known else own[k].copy()
-            out[first + k] = x if inclusive else prefix
-            prefix = x.copy()
-            known = True
-        has_carry = True
-
-
 def scan_into(
     view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any, *,
     inclusive: bool, init: Any = None, deterministic: bool | None = None,
@@ -144,27 +109,21 @@ def scan_into(
     if not in_runs and not (is_needed(deterministic) and dtype.kind == "f") and can_chain(view, out):
         chained_scan_into(view, source, out, op, inclusive=inclusive, init=start, has_init=has_init)
         return
-    longest = longest_run(view, source, op) if in_runs else 0
-    split = (
-        _choose.runs(view, n, longest) if in_runs else _choose.blocks(n, TILE * ITEMS, min(_PIECES, tile_size(view)))
-    )
+    if not in_runs:
+        # All elements are one line, which tiles scan in pieces.
+        scan_lines_into(view, source, AxisLines(1, n, 1, (n,)), out, op, inclusive=inclusive, init=init)
+        return
+    longest = longest_run(view, source, op)
+    split = _choose.runs(view, n, longest)
     totals = amp.array(amp.extent(split.pieces), dtype, accelerator_view=view)
     if split.pieces > 1:
         combine_pieces(view, source, totals, split, op)
-    if in_runs:
-        if split.pieces > longest:
-            _scan_many_totals(view, totals, op, start, init)
-        else:
-            amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, op, has_init=has_init)
-        amp.parallel_for_each(
-            view, _choose.domain_of_runs(view, split), scan_runs, source, output_of(out), totals, n, split.length, op,
-            inclusive=inclusive, has_init=has_init,
-        )  # fmt: skip
-        return
-    size = tile_size(view)
-    amp.parallel_for_each(view, amp.extent(size).tile(size), scan_totals_in_tile, totals, start, op, has_init=has_init)
+    if split.pieces > longest:
+        _scan_many_totals(view, totals, op, start, init)
+    else:
+        amp.parallel_for_each(view, amp.extent(1), scan_totals, totals, start, op, has_init=has_init)
     amp.parallel_for_each(
-        view, amp.extent(split.pieces * TILE).tile(TILE), scan_blocks, source, out, totals, n, split.length, op,
+        view, _choose.domain_of_runs(view, split), scan_runs, source, output_of(out), totals, n, split.length, op,
         inclusive=inclusive, has_init=has_init,
     )  # fmt: skip
 

@@ -24,8 +24,9 @@ from vkamp.algorithms.reduce_axis_tiles import ACROSS, SHORT, begin_of_piece, lo
 ROWS = 4
 #: The elements of a thread in one column in each step of a strip, and the threads of a strip.
 DOWN, STRIP = 8, 512
-#: The numbers of threads and tiles that occupy a large GPU.
-_THREADS, _TILES = 1 << 18, 512
+#: The numbers of threads and tiles that occupy a large GPU, and the number of tiles for so few lines of neighbours that
+#: each is divided into pieces.
+_THREADS, _TILES, _SMALL_TILES, _FEW_LINES = 1 << 18, 512, 2048, 16
 
 
 @amp.kernel
@@ -55,6 +56,8 @@ def scan_rows_in_tiles(
             load_lines(source, (line * n + at) * wide, x, j * wide, wide=wide)
             if wide == 4:
                 _sum_up(x, 4 * j, op, reverse=reverse)
+        # The results may be the memory of the source, whose last element several threads have loaded.
+        t_idx.barrier.wait_with_global_memory_fence()
         for j in amp.static_range(ROWS):
             first = start + j * t_idx.tile_dim0
             if first < end:
@@ -107,6 +110,8 @@ def scan_short_rows(
         load_lines(source, at * wide, x, j * wide, wide=wide)
         if wide == 4:
             _sum_up(x, 4 * j, op, reverse=reverse)
+    # The results may be the memory of the source, whose last line several threads have loaded.
+    t_idx.barrier.wait_with_global_memory_fence()
     for j in amp.static_range(ROWS):
         line = (t_idx.tile[0] * ROWS + j) * many + rank // n
         own = restarting.pair(x[j * wide + wide - 1], 1 if k == 0 else 0)
@@ -195,7 +200,8 @@ def scan_columns_in_tiles(
         for j in amp.static_range(1, DOWN):
             x[j] = op(x[j - 1], x[j])
         totals[t_idx.local] = x[DOWN - 1]
-        t_idx.barrier.wait_with_tile_static_memory_fence()
+        # The results may be the memory of the source, whose last elements several threads have loaded.
+        t_idx.barrier.wait_with_all_memory_fence()
         ahead = carry.copy()
         for k in range(t_idx.tile_dim0 // across):
             if k == ty:
@@ -214,7 +220,8 @@ def scan_columns_in_tiles(
 def pieces_of(outer: int, n: int, inner: int) -> int:
     """The number of pieces into which each line is divided, a power of two."""
     tiles, least = (outer, 1 << 13) if inner == 1 else (outer * -(-inner // ACROSS), 1 << 9)
-    most = max(min(_TILES // tiles, n // least), 1)
+    wanted = _SMALL_TILES if inner == 1 and outer <= _FEW_LINES else _TILES
+    most = max(min(wanted // tiles, n // least), 1)
     return 1 << most.bit_length() - 1
 
 
