@@ -175,7 +175,33 @@ def existing_variable(i: amp.int32):
     return k
 
 
+@amp.func
+def in_other_statements(i: amp.int32):
+    """What follows a statement in which an iteration ends is not part of it."""
+    total = 0
+    for k in amp.static_range(7):
+        match k:
+            case 1:
+                continue
+            case 6:
+                break
+        for j in range(i):
+            total += j
+        else:
+            if k == 2:
+                continue
+        for j in range(i):
+            if j == 3:
+                break
+        else:
+            if k == 3:
+                continue
+        total = total * 2 + k
+    return total
+
+
 FUNCTIONS = [
+    in_other_statements,
     known,
     skipped,
     ended,
@@ -241,6 +267,31 @@ def test_barriers(accelerator_view, lowering):
             values = np.roll(values, -k) + k
         expected += values.tolist()
     assert np.asarray(a).tolist() == expected
+
+
+@amp.kernel
+def with_scopes(t_idx, a):
+    i = t_idx.local[0]
+    for k in amp.static_range(4):
+        with amp.tile_scope():
+            values = amp.tile_static(8, amp.int32)
+            values[i] = a[t_idx]
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            other = values[(i + k) % 8]
+            t_idx.barrier.wait_with_tile_static_memory_fence()
+            if k == 1:
+                continue
+            if k == 3:
+                break
+        a[t_idx] = other * 2 + k
+
+
+def test_scopes(accelerator_view):
+    given = np.arange(8, dtype=I32)
+    a = amp.array_view(given.copy())
+    amp.parallel_for_each(accelerator_view, a.extent.tile(8), with_scopes, a)
+    expected = np.roll(given * 2, -2) * 2 + 2
+    assert np.asarray(a).tolist() == expected.tolist()
 
 
 @amp.kernel

@@ -217,6 +217,8 @@ class LoopExits:
 
     breaks: list[set[str]] = field(default_factory=list)
     continues: list[set[str]] = field(default_factory=list)
+    #: Whether the rest of the iteration is not part of the kernel.
+    is_left: bool = False
 
 
 @dataclass
@@ -359,7 +361,7 @@ class Context:
                 self.refuse(statement)
             self.leaves = None
             handler(self, statement)
-            if self.leaves is statement:
+            if self.leaves is statement or (self.loops and self.loops[-1].is_left):
                 return
 
     def emit(self, statement: ir.Stmt) -> None:

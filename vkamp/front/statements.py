@@ -402,6 +402,7 @@ def _copies(ctx: Context, node: ast.For, bodies: list[Callable[[], None]]) -> No
             with ctx.nested() as block:
                 body()
             ctx.assigned = _join(ctx.assigned, *exits.continues)
+            exits.is_left = False
             ctx.block += [_once(ctx, span, block)] if exits.continued else block
             if exits.continued and exits.broken and exits.flag is not None:
                 ctx.emit(ir.If(span, _flag(exits.flag, span), (ir.Break(span),), ()))
@@ -555,7 +556,7 @@ def _leave(ctx: Context, node: ast.Break | ast.Continue) -> None:
             raise CopiesNeededError(frozenset({exits.kept}))
         if is_certain and exits.kept is None and not (is_break and exits.continued):
             # What follows is not part of the kernel; after a `break`, neither are the other copies.
-            exits.stopped, ctx.leaves = is_break, node
+            exits.stopped, exits.is_left = is_break, True
             return
         exits.broken |= is_break
         exits.continued |= not is_break
