@@ -290,6 +290,46 @@ def test_partial_functions(accelerator_view, compiled):
         transform.inspect(amp.extent(3), functools.partial(max, 3), amp.array_view(raw), amp.array_view(raw))
 
 
+@amp.func
+def line(slope, offset, x, scale=2):
+    return (slope * x + offset) * scale
+
+
+@amp.kernel
+def by_name(idx, f, a, out):
+    out[idx] = f(x=a[idx], scale=3) + f(x=a[idx])
+
+
+@amp.kernel
+def by_position_and_name(idx, f, a, out):
+    out[idx] = f(4, x=a[idx])
+
+
+@amp.kernel
+def by_position(idx, f, a, out):
+    out[idx] = f(a[idx])
+
+
+def test_partial_functions_whose_arguments_have_names(accelerator_view):
+    raw = numbers()
+    f = functools.partial(line, 3, offset=5)
+    got = launched(accelerator_view, by_name, (f,), raw)
+    np.testing.assert_allclose(got, f(x=raw, scale=3) + f(x=raw), rtol=1e-6)
+    f = functools.partial(line, offset=5)
+    got = launched(accelerator_view, by_position_and_name, (f,), raw)
+    np.testing.assert_allclose(got, f(4, x=raw), rtol=1e-6)
+    f = functools.partial(line, 3, offset=5)
+    with pytest.raises(TypeError):
+        f(raw)
+    with pytest.raises(amp.CompileError, match="VKA222.*by position"):
+        by_position.inspect(amp.extent(len(raw)), f, amp.array_view(raw), amp.array_view(raw))
+
+
+def test_a_partial_is_no_kernel():
+    with pytest.raises(TypeError, match="pass the arguments to the launch"):
+        amp.parallel_for_each(amp.extent(3), functools.partial(by_name, f=line))
+
+
 def test_vectors_structs_and_functors(accelerator_view):
     raw = numbers()
     v = amp.float2(2.0, 0.25)

@@ -162,8 +162,18 @@ def _bind_operator(module: Module, name: str, kind: OperatorType) -> Closure:
 def _parameters(function: FunctionType, values: dict[str, Value], bound: int) -> inspect.Signature:
     """A function's parameters except for those that are bound, with the defaults that the launch passes."""
     signature = own_signature(function)
-    left = list(signature.parameters.values())[bound:]
-    return signature.replace(parameters=[_with_default(p, values) for p in left])
+    kinds = inspect.Parameter
+    left: list[inspect.Parameter] = []
+    by_name = False
+    for parameter in list(signature.parameters.values())[bound:]:
+        # As Python has it: what follows a parameter that `functools.partial` binds by its name is given by its name.
+        is_positional = parameter.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
+        by_name |= is_positional and parameter.default is kinds.empty and parameter.name in values
+        if by_name and is_positional:
+            parameter = parameter.replace(kind=kinds.KEYWORD_ONLY)
+        if not (by_name and parameter.kind is kinds.VAR_POSITIONAL):
+            left.append(_with_default(parameter, values))
+    return signature.replace(parameters=left)
 
 
 def _with_default(parameter: inspect.Parameter, values: dict[str, Value]) -> inspect.Parameter:
