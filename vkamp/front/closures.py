@@ -11,7 +11,7 @@ import ast
 import inspect
 from typing import Any
 
-from vkamp.errors import Note
+from vkamp.errors import Note, Span
 from vkamp.front import convert
 from vkamp.front.context import Context, handles
 from vkamp.front.scopes import name_nodes, own_nodes, parameters
@@ -40,13 +40,22 @@ def definition(ctx: Context, node: ast.FunctionDef) -> Closure:
 def closure(ctx: Context, node: ast.FunctionDef | ast.Lambda, name: str) -> Closure:
     """The function with what it captures of the function around it, by value."""
     captured: dict[str, Value] = {}
+    later: dict[str, Span] = {}
+    functions = {n.name for n in ctx.source.node.body if isinstance(n, ast.FunctionDef)}
     for item in name_nodes(node):
-        if item.id in captured or (item.id not in ctx.slots and item.id not in ctx.local_names):
+        if item.id in captured or item.id in later or (item.id not in ctx.slots and item.id not in ctx.local_names):
             continue
         if item.id == name:
             chain = " -> ".join([*(frame.name for frame in ctx.module.stack), name, name])
             ctx.fail("VKA204", item, name=name, chain=chain)
-        captured[item.id] = ctx.expr(item)
+        slot = ctx.slots.get(item.id)
+        if slot is None and item.id in functions:
+            later[item.id] = ctx.span(item)
+        elif slot is not None and isinstance(slot.value, Closure) and item.id in (ctx.assigned or {item.id}):
+            # Those that it calls may follow.
+            captured[item.id] = slot.value
+        else:
+            captured[item.id] = ctx.expr(item)
     outer: Any = ctx.module.stack[-1].function
     code = LocalFunction(
         name=name,
@@ -57,7 +66,32 @@ def closure(ctx: Context, node: ast.FunctionDef | ast.Lambda, name: str) -> Clos
         lookup=ctx.lookup,
         by_value=isinstance(node, ast.FunctionDef) and bool(node.decorator_list),
     )
-    return Closure(code, tuple(captured.items()))
+    return Closure(code, tuple(captured.items()), tuple(later.items()))
+
+
+def completed(ctx: Context, value: Closure, node: ast.Name, callers: tuple[Closure, ...] = ()) -> Closure:
+    """A function that is used, with the functions that were defined after it."""
+    if _is_complete(value):
+        return value
+    if any(caller.code.node is value.code.node for caller in callers):
+        name = value.code.name
+        chain = " -> ".join([*(frame.name for frame in ctx.module.stack), *(c.code.name for c in callers), name])
+        ctx.fail("VKA204", node, name=name, chain=chain)
+    captured = dict(value.captured)
+    for name, where in value.later:
+        slot = ctx.slots.get(name)
+        if slot is None or (ctx.assigned is not None and name not in ctx.assigned):
+            notes = (Note(where, f"`{value.code.name}` calls it here"),)
+            ctx.fail("VKA202", node, notes=notes, name=name, advice=f"define `{name}` before this line")
+        captured[name] = slot.value
+    inner = (*callers, value)
+    items = {n: completed(ctx, v, node, inner) if isinstance(v, Closure) else v for n, v in captured.items()}
+    return Closure(value.code, tuple(items.items()))
+
+
+def _is_complete(value: Value) -> bool:
+    """Whether a function, and those that it captured, know all the functions that they call."""
+    return not isinstance(value, Closure) or (not value.later and all(_is_complete(v) for _, v in value.captured))
 
 
 def _signature(ctx: Context, node: ast.FunctionDef | ast.Lambda) -> inspect.Signature:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal, NoReturn
 
 from vkamp.errors import Note, Span
-from vkamp.front import advice, complexes, convert, counters, habits, objects, references, vectors
+from vkamp.front import advice, closures, complexes, convert, counters, habits, objects, references, vectors
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.convert import OPERATION, SYMBOL, is_zero
 from vkamp.front.counters import Counter
@@ -20,6 +20,7 @@ from vkamp.front.index_objects import index_arithmetic, is_index, thread_value
 from vkamp.front.names import constant_value
 from vkamp.front.signature import read_name
 from vkamp.front.values import (
+    Closure,
     Constant,
     Element,
     Memory,
@@ -64,7 +65,7 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     if slot is not None:
         if ctx.assigned is not None and node.id not in ctx.assigned:
             _unassigned(ctx, node, slot)
-        return slot.value
+        return closures.completed(ctx, slot.value, node) if isinstance(slot.value, Closure) else slot.value
     if node.id in ctx.local_names:
         _unassigned(ctx, node, None)
     found = ctx.lookup(node.id, ctx.span(node))
@@ -84,7 +85,7 @@ def _unassigned(ctx: Context, node: ast.Name, slot: Slot | None) -> NoReturn:
         if read_name(ctx.module.stack[-1][0], name) is not None:
             help_text = f"`{name}` of the module is another variable, as this function assigns `{name}`: rename one"
         if any(isinstance(n, ast.FunctionDef) and n.name == name for n in ctx.source.node.body):
-            help_text = f"define `{name}` before this line: a nested function captures names where it is defined"
+            help_text = f"define `{name}` before this line"
     notes = (Note(slot.span, "it is assigned here"),) if slot is not None else ()
     ctx.fail("VKA202", node, notes=notes, name=name, advice=help_text)
 

@@ -260,10 +260,14 @@ class LocalFunction:
 
 @dataclass(frozen=True)
 class Closure(Value):
-    """A function with what it captured where it is defined (AMP: a lambda that captures by value)."""
+    """A function with what it captured where it is defined (AMP: a lambda that captures by value).
+
+    ``later``: functions that it calls and that are defined after it, and where it names them.
+    """
 
     code: LocalFunction
     captured: tuple[tuple[str, Value], ...]
+    later: tuple[tuple[str, Span], ...] = ()
 
 
 @dataclass(frozen=True)

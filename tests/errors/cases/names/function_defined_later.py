@@ -10,10 +10,12 @@ def run(idx, a):
     def first(x):
         return second(x) + 1
 
+    a[idx] = first(a[idx])
+
     def second(x):
         return x * 2
 
-    a[idx] = first(a[idx])
+    a[idx] = second(a[idx])
 
 
 run.inspect(NUMBERS.extent, NUMBERS)
