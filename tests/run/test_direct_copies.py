@@ -210,22 +210,22 @@ def test_ctrl_c_waits_for_the_copy(direct, monkeypatch):
     buffer = direct.buffer(np.zeros(N))
     for _ in range(3):
         upload(direct, buffer, values)
-    api = direct.queue.device.api
-    wait, calls = api.WaitForFences, []
+    held = direct.queue.device.api.held_calls
+    status, calls = held.GetFenceStatus, []
 
     def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return wait(*arguments)
+        return status(*arguments)
 
     values[:] = bytes_of(4 * N, 2)
-    monkeypatch.setattr(api, "WaitForFences", interrupted)
+    monkeypatch.setattr(held, "GetFenceStatus", interrupted)
     with pytest.raises(KeyboardInterrupt):
         upload(direct, buffer, values)
     assert len(calls) >= 2
-    monkeypatch.setattr(api, "WaitForFences", wait)
-    assert not direct.queue.device.has_visitors
+    monkeypatch.setattr(held, "GetFenceStatus", status)
+    assert not direct.queue.device.visitors
     values[:] = bytes_of(4 * N, 3)
     upload(direct, buffer, values)
     np.testing.assert_array_equal(direct.read(buffer).view(np.uint8), values)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from vkamp.errors import AmpError
 from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FLOAT_CONTROLS, FeatureChain, chain, struct
+from vkamp.run.vulkan.held_calls import HeldCalls
 from vkamp.run.workarounds import has_quirk
 
 #: VK_ERROR_DEVICE_LOST
@@ -248,6 +249,11 @@ class Api:
         return handle[0]
 
     # -- helpers
+
+    @cached_property
+    def held_calls(self) -> HeldCalls:
+        """Functions of the device that are called without giving the interpreter's lock away."""
+        return HeldCalls(self)
 
     def check(self, function: str, result: int) -> int:
         """The result, unless it is an error: then :class:`VulkanError`."""

@@ -1,70 +1,76 @@
-"""Command buffers for copies, of which the host submits one at a time and waits for it."""
+"""Commands for copies, of which the host submits one buffer at a time and waits for it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
-
-
-class CopyBuffer(NamedTuple):
-    """A command buffer for copies (an array of it), and what submits it."""
-
-    commands: Any
-    submission: Any
+    from vkamp.run.vulkan.memory import MemoryBlock
 
 
 class CopyCommands:
-    """Command buffers of the family for copies, and a fence for the end of the one that was submitted last. Each can be
-    recorded again, or submitted again. ``queue`` is the Vulkan queue.
+    """A command buffer of the family for copies, and a fence for its end. It can be recorded again and again.
+    ``queue`` is the Vulkan queue.
+
+    The calls that only take microseconds keep the interpreter's lock.
     """
 
     def __init__(self, device: VulkanDevice, queue: Any) -> None:
         api = self._api = device.api
-        self._device, self._queue = device, queue
+        calls = self._calls = api.held_calls
+        self._device = device
         assert api.copy_family is not None
         self._pool = api.command_pool(api.copy_family)
         self._fences = api.ffi.new("VkFence[]", [api.create("VkFence", api.struct("VkFenceCreateInfo"))])
+        self._buffers = api.command_buffer(self._pool)
         self._begin = api.struct("VkCommandBufferBeginInfo")
-        self._to_host = api.struct("VkMemoryBarrier")
-        self._to_host.srcAccessMask = api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
-        self._to_host.dstAccessMask = api.vk.VK_ACCESS_HOST_READ_BIT
+        self._submission = api.struct("VkSubmitInfo")
+        self._submission.commandBufferCount = 1
+        self._submission.pCommandBuffers = self._buffers
+        # Waits order all work before a copy already, but validation layers lose track of waits in several threads.
+        self._before = self._barrier(
+            api.vk.VK_ACCESS_MEMORY_WRITE_BIT,
+            api.vk.VK_ACCESS_TRANSFER_READ_BIT | api.vk.VK_ACCESS_TRANSFER_WRITE_BIT,
+        )
+        self._to_host = self._barrier(api.vk.VK_ACCESS_TRANSFER_WRITE_BIT, api.vk.VK_ACCESS_HOST_READ_BIT)
+        address = calls.address
+        everything, copies = api.vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+        self._barrier_before = everything, copies, 0, 1, address(self._before), 0, None, 0, None
+        host = api.vk.VK_PIPELINE_STAGE_HOST_BIT
+        self._barrier_to_host = copies, host, 0, 1, address(self._to_host), 0, None, 0, None
+        self._commands, self._fence = address(self._buffers[0]), address(self._fences[0])
+        self._reset = calls.device, 1, address(self._fences)
+        self._submit = (address(queue),), (1,), (address(self._submission),), (self._fence,)
+        self._begin_address = address(self._begin)
         #: The result of vkQueueSubmit; empty if no copy is in flight.
         self._results: list[int] = []
 
-    def new(self) -> CopyBuffer:
-        """A new command buffer, which lives as long as these objects."""
-        commands = self._api.command_buffer(self._pool)
-        submission = self._api.struct("VkSubmitInfo")
-        submission.commandBufferCount = 1
-        submission.pCommandBuffers = commands
-        return CopyBuffer(commands, submission)
+    def _barrier(self, source: int, target: int) -> Any:
+        made = self._api.struct("VkMemoryBarrier")
+        made.srcAccessMask, made.dstAccessMask = source, target
+        return made
 
-    def begin(self, buffer: CopyBuffer) -> Any:
-        """Starts recording and returns the command buffer of Vulkan."""
-        self._api.check("vkBeginCommandBuffer", self._api.BeginCommandBuffer(buffer.commands[0], self._begin))
-        return buffer.commands[0]
-
-    def end(self, buffer: CopyBuffer) -> None:
-        """Makes the copies visible to the host, and ends recording."""
-        api, commands = self._api, buffer.commands[0]
-        stages = api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT, api.vk.VK_PIPELINE_STAGE_HOST_BIT
-        api.CmdPipelineBarrier(commands, *stages, 0, 1, self._to_host, 0, api.null, 0, api.null)
-        api.check("vkEndCommandBuffer", api.EndCommandBuffer(commands))
-
-    def submit(self, buffer: CopyBuffer) -> None:
-        """Submits what was recorded. A copy may be in flight even if this raises: call :meth:`wait` in any case."""
-        api = self._api
+    def start(self, source: MemoryBlock, target: MemoryBlock, regions: Any, count: int) -> None:
+        """Submits copies: ``regions``, an array of ``count`` VkBufferCopy. They may be in flight even if this raises:
+        call :meth:`wait` in any case, and before another start."""
+        api, calls, commands = self._api, self._calls, self._commands
+        api.check("vkBeginCommandBuffer", calls.BeginCommandBuffer(commands, self._begin_address))
+        calls.CmdPipelineBarrier(commands, *self._barrier_before)
+        places = calls.address(source.buffer), calls.address(target.buffer)
+        calls.CmdCopyBuffer(commands, *places, count, calls.address(regions))
+        # Makes the copies visible to the host.
+        calls.CmdPipelineBarrier(commands, *self._barrier_to_host)
+        api.check("vkEndCommandBuffer", calls.EndCommandBuffer(commands))
         with self._device.lock:
             self._device.check()
-            api.check("vkResetFences", api.ResetFences(api.device, 1, self._fences))
+            api.check("vkResetFences", calls.ResetFences(*self._reset))
             # A KeyboardInterrupt cannot come between the call and the record of it.
-            self._results.extend(map(api.QueueSubmit, (self._queue,), (1,), (buffer.submission,), (self._fences[0],)))
+            self._results.extend(map(calls.QueueSubmit, *self._submit))
         api.check("vkQueueSubmit", self._results[0])
 
     def wait(self) -> None:
-        """Waits for the copies that were submitted, if any, even after Ctrl-C."""
+        """Waits for the copies that were started, if any, even after Ctrl-C."""
         api, interrupt = self._api, None
         while self._results:
             try:
@@ -77,8 +83,14 @@ class CopyCommands:
             raise interrupt
 
     def _wait_a_while(self) -> int:
-        result: int = self._api.WaitForFences(self._api.device, 1, self._fences, 1, 50_000_000)
-        return result
+        calls, api = self._calls, self._api
+        status: int = calls.GetFenceStatus(calls.device, self._fence)
+        return status if status <= 0 else int(api.WaitForFences(api.device, 1, self._fences, 1, 50_000_000))
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether copies may be in flight."""
+        return bool(self._results)
 
     def destroy(self) -> None:
         """Destroys the objects; no copy is in flight."""

@@ -198,9 +198,9 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         super().collect()
 
     @property
-    def has_visitors(self) -> bool:
-        """Whether a thread may use host-visible memory without the device's lock."""
-        return self._visitors > 0
+    def visitors(self) -> int:
+        """How many threads may use host-visible memory without the device's lock."""
+        return self._visitors
 
     @contextmanager
     def visit(self) -> Iterator[None]:

@@ -65,7 +65,6 @@ class CopyQueue:
         self._api = device.api
         self._lock = threading.Lock()
         self._commands = CopyCommands(device, queue)
-        self._buffer = self._commands.new()
 
     def copy(self, source: MemorySlot, target: MemorySlot, regions: NDArray[np.uint64]) -> None:
         """Copies ``regions`` (rows of the positions in source and target, and the size) and waits for the end.
@@ -74,12 +73,9 @@ class CopyQueue:
         """
         rows = regions + np.array([source.offset, target.offset, 0], np.uint64)
         with self._lock:
-            commands = self._commands.begin(self._buffer)
             pointer = self._api.ffi.from_buffer("VkBufferCopy[]", rows)
-            self._api.CmdCopyBuffer(commands, source.block.buffer, target.block.buffer, len(rows), pointer)
             try:
-                self._commands.end(self._buffer)
-                self._commands.submit(self._buffer)
+                self._commands.start(source.block, target.block, pointer, len(rows))
             finally:
                 self._commands.wait()
 
@@ -157,7 +153,7 @@ class ImportedArrays:
                 del self._known[key]
                 if found.slot is not None:
                     self._free(found.slot)
-        while self._stale and not self._device.has_visitors:
+        while self._stale and not self._device.visitors:
             self._free(self._stale.pop())
 
     def _free(self, slot: MemorySlot) -> None:

@@ -1,14 +1,17 @@
 """Large transfers of memory that is not imported: by several threads, through lanes.
 
-A lane is memory that host and device see, and a command buffer. Each thread has two lanes: it fills or empties the
-memory of one while a copy engine moves that of the other. Threads wait for nothing else, so that the host's memory
-bandwidth or the bus is the limit. The copies run on queues that do nothing else, beside the kernels.
+A lane is memory that host and device see, and commands. A thread takes the lane whose copy began first, fills or
+empties its memory, and has a copy engine move that; meanwhile it goes on with another lane. There are only a few more
+lanes than threads, so that the processor's cache can hold them: the copy engines then read what threads have written
+from there, and not from the host's memory, whose bandwidth would be the limit. The copies run on queues that do nothing
+else, beside the kernels.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+import threading
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,23 +20,24 @@ from numpy.typing import NDArray
 from vkamp.errors import OutOfMemoryError
 from vkamp.lang.copying import in_threads, transfer_threads
 from vkamp.run.engine import Statistics
-from vkamp.run.vulkan.copy_commands import CopyBuffer, CopyCommands
+from vkamp.run.vulkan.copy_commands import CopyCommands
 from vkamp.run.vulkan.memory import Kind, MemoryBlock, MemorySlot
 
 if TYPE_CHECKING:
     from vkamp.run.vulkan.device import VulkanDevice
 
 
-#: The bytes of a lane, and the least that a copy of the device moves unless the transfer ends. Starting a copy takes
-#: several calls of the driver, and Python's lock lets one thread at a time make them: with copies of 2 MiB, the threads
-#: wait for each other most of the time.
+#: The bytes of a lane, and the least that a copy of the device moves unless the transfer ends: to start a copy, a
+#: thread needs Python's lock.
 _PIECE, _SMALLEST = 16 << 20, 4 << 20
-#: The least pieces of each thread, if they can be smaller than a lane.
-_EACH = 2
+#: The least pieces of a transfer, if they can be smaller than a lane.
+_LEAST = 8
+#: The bytes for which a transfer gets a thread more while there are other transfers.
+_SHARE = 8 << 20
+#: The lanes whose copies are in flight while each thread has another one.
+_SPARE = 4
 #: Transfers of fewer bytes go through staging memory.
 _MIN = 8 << 20
-#: The copies whose commands a lane keeps.
-_KEPT = 128
 _Bytes = NDArray[np.uint8]
 
 
@@ -54,22 +58,15 @@ def _place(slot: MemorySlot, offset: int) -> _Place:
 
 
 class Lane:
-    """Memory that host and device see, with the commands that copy to or from it.
-
-    Programs transfer to and from the same places again and again, so that the commands are kept for the last places.
-    """
+    """Memory that host and device see, with the commands that copy to or from it. ``turn``: the number of times that a
+    thread has taken it."""
 
     def __init__(self, device: VulkanDevice, queue: Any, slot: MemorySlot) -> None:
-        api = self._api = device.api
         self.slot = slot
+        self.turn = 0
         self._commands = CopyCommands(device, queue)
-        #: By the serial numbers of the blocks and the offsets of source and target, and the bytes.
-        self._recorded: OrderedDict[tuple[int, ...], CopyBuffer] = OrderedDict()
-        self._region = api.ffi.new("VkBufferCopy*")
-        # Waits order all work before a copy already, but validation layers lose track of waits in several threads.
-        self._before = api.struct("VkMemoryBarrier")
-        self._before.srcAccessMask = api.vk.VK_ACCESS_MEMORY_WRITE_BIT
-        self._before.dstAccessMask = api.vk.VK_ACCESS_TRANSFER_READ_BIT | api.vk.VK_ACCESS_TRANSFER_WRITE_BIT
+        self._region = device.api.ffi.new("VkBufferCopy[1]")
+        self._waiting = threading.Lock()
 
     def fill(self, slot: MemorySlot, offset: int, nbytes: int) -> None:
         """Starts a copy of a slot's bytes to this lane's memory."""
@@ -80,119 +77,103 @@ class Lane:
         self._start(_place(self.slot, 0), _place(slot, offset), nbytes)
 
     def _start(self, source: _Place, target: _Place, nbytes: int) -> None:
-        key = source.block.serial, source.offset, target.block.serial, target.offset, nbytes
-        found = self._recorded.get(key)
-        if found is None:
-            # The lane's last copy has ended, so that none of its command buffers is in use.
-            found = self._recorded.popitem(last=False)[1] if len(self._recorded) >= _KEPT else self._commands.new()
-            self._record(found, source, target, nbytes)
-            self._recorded[key] = found
-        else:
-            self._recorded.move_to_end(key)
-        self._commands.submit(found)
-
-    def _record(self, buffer: CopyBuffer, source: _Place, target: _Place, nbytes: int) -> None:
-        api, region = self._api, self._region
+        region = self._region[0]
         region.srcOffset, region.dstOffset, region.size = source.offset, target.offset, nbytes
-        commands = self._commands.begin(buffer)
-        stages = api.vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, api.vk.VK_PIPELINE_STAGE_TRANSFER_BIT
-        api.CmdPipelineBarrier(commands, *stages, 0, 1, self._before, 0, api.null, 0, api.null)
-        api.CmdCopyBuffer(commands, source.block.buffer, target.block.buffer, 1, region)
-        self._commands.end(buffer)
+        self._commands.start(source.block, target.block, self._region, 1)
 
-    def wait(self) -> None:
-        """Waits for the copy that was started, if any, even after Ctrl-C."""
-        self._commands.wait()
+    def wait(self, turn: int | None = None) -> None:
+        """Waits for the copy that was started, if any, even after Ctrl-C; only for that of a turn, if one is given."""
+        with self._waiting:
+            if turn in (None, self.turn):
+                self._commands.wait()
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether a copy may be in flight."""
+        return self._commands.is_in_flight
 
     def destroy(self) -> None:
         """Destroys its objects; no copy is in flight."""
         self._commands.destroy()
 
 
-#: Copies a piece between the host's data and a lane's memory: the lane, and the piece's two ends.
-_Copy = Callable[[Lane, int, int], None]
-#: Has the device copy a piece: the lane, and the piece's two ends.
-_Begin = Callable[[Lane, int, int], None]
-#: The lanes of one thread.
-_Pair = tuple[Lane, Lane]
-
-
 class Lanes:
-    """The lanes of one direction, which are created when a thread needs them, and kept."""
+    """The lanes of one direction, which its transfers share. They are created when needed, and kept."""
 
     def __init__(self, device: VulkanDevice, queue: Any, kind: Kind) -> None:
         self._device, self._queue, self._kind = device, queue, kind
         self._all: list[Lane] = []
-        self._free: deque[_Pair] = deque()
+        #: Those that no thread has; the copies of the last ones may be in flight.
+        self._free: deque[Lane] = deque()
 
     def send(self, slot: MemorySlot, offset: int, data: _Bytes) -> bool:
-        """Copies ``data`` to a slot, which nothing else uses; False, and nothing is done, if there is no memory for the
+        """Copies ``data`` to a slot, which nothing else uses; False, and nothing is done, if there is no memory for
         lanes. The copy has ended when this returns or raises, even after Ctrl-C."""
-
-        def copy(lane: Lane, start: int, stop: int) -> None:
-            np.copyto(lane.slot.seen(0, stop - start), data[start:stop])
-
-        def begin(lane: Lane, start: int, stop: int) -> None:
-            lane.empty(slot, offset + start, stop - start)
-
-        return self._run(_Pieces(data.size), lambda pieces, pair: _send(pieces, pair, copy, begin))
+        return self._run(_Upload(self, slot, offset, data))
 
     def fetch(self, slot: MemorySlot, offset: int, out: _Bytes) -> bool:
         """Copies bytes of a slot, which nothing else writes, to ``out``; otherwise as :meth:`send`."""
+        return self._run(_Download(self, slot, offset, out))
 
-        def copy(lane: Lane, start: int, stop: int) -> None:
-            np.copyto(out[start:stop], lane.slot.seen(0, stop - start))
-
-        def begin(lane: Lane, start: int, stop: int) -> None:
-            lane.fill(slot, offset + start, stop - start)
-
-        return self._run(_Pieces(out.size), lambda pieces, pair: _fetch(pieces, pair, copy, begin))
-
-    def _run(self, pieces: _Pieces, transfer: Callable[[_Pieces, _Pair], None]) -> bool:
-        """Transfers the pieces in several threads. A thread for whose lanes there is no memory does nothing."""
-        first = self._take()
+    def _run(self, transfer: _Transfer) -> bool:
+        """Transfers the pieces in several threads. A thread for whose lane there is no memory does nothing."""
+        first = self.take()
         if first is None:
             return False
         ready = deque([first])
 
         def work() -> None:
-            pair = _popped(ready) or self._take()
-            if pair is None:
-                return  # The thread with the first lanes transfers the pieces.
+            lane = _popped(ready) or self.take()
+            if lane is None:
+                return  # The thread with the first lane transfers the pieces.
             try:
-                transfer(pieces, pair)
+                transfer.work(lane)
             except BaseException:
-                pieces.end()
+                transfer.pieces.end()
                 raise
-            finally:
-                try:
-                    pair[0].wait()
-                finally:
-                    pair[1].wait()
-                    self._free.append(pair)
 
         try:
-            in_threads(work, min(transfer_threads(), pieces.count), self._kind)
+            in_threads(work, self._threads(transfer.pieces), self._kind)
         finally:
             self._free.extend(ready)
+            transfer.finish()
         return True
 
-    def _take(self) -> _Pair | None:
-        """Two lanes that are not in use; None if there is no memory for them."""
-        found = _popped(self._free)
-        return self._created() if found is None else found
+    def _threads(self, pieces: _Pieces) -> int:
+        """How many threads transfer the pieces. While there are other transfers, more threads would take the lock of
+        the interpreter from theirs."""
+        most = -(-pieces.nbytes // _SHARE) if self._device.visitors > 1 else pieces.count
+        return min(transfer_threads(), pieces.count, most)
 
-    def _created(self) -> _Pair | None:
-        """Two new lanes; None if there is no memory for them."""
+    def take(self) -> Lane | None:
+        """A lane that no thread has: a new one, unless so many are free that the copy of the first one has most likely
+        ended. None if there is no memory for any."""
+        made = self._created() if len(self._free) < _SPARE else None
+        return _popped(self._free) if made is None else made
+
+    def exchanged(self, lane: Lane) -> Lane:
+        """Another lane instead of this one, whose copy is in flight; the same one if there is no other."""
+        found = self.take()
+        if found is None:
+            return lane
+        self._free.append(lane)
+        return found
+
+    def give_back(self, lane: Lane) -> None:
+        """Takes back a lane; its copy may be in flight."""
+        self._free.append(lane)
+
+    def _created(self) -> Lane | None:
+        """A new lane; None if there is no memory for it."""
         device = self._device
         with device.lock:
             try:
-                slots = [device.take(_PIECE, self._kind, Statistics()) for _ in range(2)]
+                slot = device.take(_PIECE, self._kind, Statistics())
             except OutOfMemoryError:
                 return None
-            pair = Lane(device, self._queue, slots[0]), Lane(device, self._queue, slots[1])
-            self._all.extend(pair)
-        return pair
+            made = Lane(device, self._queue, slot)
+            self._all.append(made)
+        return made
 
     def destroy(self) -> None:
         """Destroys their objects; no copy is in flight. The device frees the memory itself."""
@@ -200,10 +181,10 @@ class Lanes:
             each.destroy()
 
 
-def _popped(pairs: deque[_Pair]) -> _Pair | None:
-    """One of the pairs, which other threads take, too; None if there is none left."""
+def _popped(lanes: deque[Lane]) -> Lane | None:
+    """The first of the lanes, which other threads take, too; None if there is none left."""
     try:
-        return pairs.popleft()
+        return lanes.popleft()
     except IndexError:
         return None
 
@@ -212,7 +193,7 @@ class _Pieces:
     """The pieces of a transfer: each thread that iterates over them takes the next one."""
 
     def __init__(self, nbytes: int) -> None:
-        self._nbytes, self._size = nbytes, _size_of_piece(nbytes)
+        self.nbytes, self._size = nbytes, _size_of_piece(nbytes)
         self.count = -(-nbytes // self._size)
         self._numbers = iter(range(self.count))  # whose steps no other thread interrupts
         self._has_ended = False
@@ -222,7 +203,7 @@ class _Pieces:
             if self._has_ended:
                 return
             start = number * self._size
-            yield start, min(start + self._size, self._nbytes)
+            yield start, min(start + self._size, self.nbytes)
 
     def end(self) -> None:
         """Lets no thread take another piece."""
@@ -230,37 +211,99 @@ class _Pieces:
 
 
 def _size_of_piece(nbytes: int) -> int:
-    """The bytes of a piece of a transfer, chosen so that each thread gets several pieces."""
+    """The bytes of a piece of a transfer, chosen so that there are several pieces."""
     size = _SMALLEST
-    while 2 * size <= _PIECE and 2 * size * transfer_threads() * _EACH <= nbytes:
+    while 2 * size <= _PIECE and 2 * size * _LEAST <= nbytes:
         size *= 2
     return size
 
 
-def _send(pieces: _Pieces, pair: _Pair, copy: _Copy, begin: _Begin) -> None:
-    """Transfers pieces to the device; the last copies of the two lanes may still be in flight."""
-    for number, (start, stop) in enumerate(pieces):
-        lane = pair[number % 2]
+class _Transfer:
+    """A transfer of ``data`` from or to a slot's bytes."""
+
+    def __init__(self, lanes: Lanes, slot: MemorySlot, offset: int, data: _Bytes) -> None:
+        self._lanes, self._slot, self._offset, self._data = lanes, slot, offset, data
+        self.pieces = _Pieces(data.size)
+        #: The lanes that were used, and the turn of the last use.
+        self._turns: dict[Lane, int] = {}
+
+    def work(self, lane: Lane) -> None:
+        """Transfers pieces until none is left, in one of several threads. It has a lane at any time, at first this
+        one."""
+        raise NotImplementedError
+
+    def _use(self, lane: Lane) -> None:
+        """Waits for the last copy of a lane, and notes that this transfer uses the lane."""
         lane.wait()
-        copy(lane, start, stop)
-        begin(lane, start, stop)
+        lane.turn += 1
+        self._turns[lane] = lane.turn
+
+    def finish(self) -> None:
+        """Waits for the copies that are in flight, even after Ctrl-C."""
+        interrupt: KeyboardInterrupt | None = None
+        for lane, turn in self._turns.items():
+            while True:
+                try:
+                    lane.wait(turn)
+                    break
+                except KeyboardInterrupt as raised:
+                    interrupt = raised
+        if interrupt is not None:
+            raise interrupt
 
 
-def _fetch(pieces: _Pieces, pair: _Pair, copy: _Copy, begin: _Begin) -> None:
-    """Transfers pieces from the device, of which it copies the next one while the host empties a lane."""
-    coming: list[tuple[Lane, int, int]] = []
-    for number, (start, stop) in enumerate(pieces):
-        lane = pair[number % 2]
-        begin(lane, start, stop)
-        coming.append((lane, start, stop))
-        if number:
-            _arrived(coming, copy)
-    if coming:
-        _arrived(coming, copy)
+class _Upload(_Transfer):
+    def work(self, lane: Lane) -> None:
+        try:
+            for start, stop in self.pieces:
+                if lane.is_in_flight:
+                    lane = self._lanes.exchanged(lane)
+                self._use(lane)
+                np.copyto(lane.slot.seen(0, stop - start), self._data[start:stop])
+                lane.empty(self._slot, self._offset + start, stop - start)
+        finally:
+            self._lanes.give_back(lane)
 
 
-def _arrived(coming: list[tuple[Lane, int, int]], copy: _Copy) -> None:
-    """Waits for the first piece that is coming, and copies it."""
-    lane, start, stop = coming.pop(0)
-    lane.wait()
-    copy(lane, start, stop)
+class _Download(_Transfer):
+    """The device copies some pieces ahead of the threads."""
+
+    def __init__(self, lanes: Lanes, slot: MemorySlot, offset: int, data: _Bytes) -> None:
+        super().__init__(lanes, slot, offset, data)
+        #: The pieces that the device copies, and the lanes to which it does.
+        self._coming: deque[tuple[Lane, int, int]] = deque()
+
+    def work(self, lane: Lane) -> None:
+        held = [lane]
+        try:
+            for start, stop in self.pieces:
+                self._use(held[0])
+                held[0].fill(self._slot, self._offset + start, stop - start)
+                self._coming.append((held.pop(), start, stop))
+                another = self._lanes.take() if len(self._coming) <= _SPARE else None
+                if another is not None:
+                    held.append(another)
+                else:
+                    self._empty_first(held)  # There is one, since each thread adds one before it takes one.
+            while self._empty_first(held):
+                pass
+        finally:
+            for each in held:
+                self._lanes.give_back(each)
+
+    def _empty_first(self, held: list[Lane]) -> bool:
+        """Copies the piece that comes first to its place, and adds its lane to those that the thread has; False if no
+        piece is coming."""
+        try:
+            lane, start, stop = self._coming.popleft()
+        except IndexError:
+            return False
+        held.append(lane)
+        lane.wait()
+        np.copyto(self._data[start:stop], lane.slot.seen(0, stop - start))
+        return True
+
+    def finish(self) -> None:
+        super().finish()
+        for lane, _, _ in self._coming:  # none, unless a thread has failed
+            self._lanes.give_back(lane)
