@@ -326,6 +326,8 @@ class Statements(Expressions):
     def match(self, scope: Scope, place: Place) -> Lines:
         r = self.random
         below = replace(place, depth=place.depth - 1, top=False)
+        if r.random() < 0.3:
+            return self.match_of_tuple(scope, below)
         cases: Lines = []
         left = list(range(5))
         r.shuffle(left)
@@ -341,6 +343,24 @@ class Statements(Expressions):
             cases.append(Stmt([("case _:", (), self.block(scope, below, 2))]))
         subject = self.make(scope, r.choice([INT, INT, UINT]), 2)
         return [Stmt([("match {0} % 5:", (subject,), cases)])]
+
+    def match_of_tuple(self, scope: Scope, below: Place) -> Lines:
+        """``match`` over two numbers, with names."""
+        r = self.random
+        cases: Lines = []
+        for pattern, guard in r.sample(
+            [("(0, {0})", ""), ("(1 | 2, {0})", " if {0} > 1"), ("({0}, 2 | 3)", ""), ("({0}, {1})", " if {0} < {1}"),
+             ("(1 as {0}, _)", ""), ("({0}, ({1}))", " if {1} != 2")], r.randint(1, 3),
+        ):  # fmt: skip
+            names = self.fresh("n"), self.fresh("n")
+            inner = scope.inner()
+            inner.values += [Expr(INT, name) for k, name in enumerate(names) if f"{{{k}}}" in pattern]
+            text = f"case {pattern.format(*names)}{guard.format(*names)}:"
+            cases.append(Stmt([(text, (), self.block(inner, below, 2))]))
+        if r.random() < 0.6:
+            cases.append(Stmt([("case _:", (), self.block(scope, below, 2))]))
+        subjects = self.make(scope, INT, 2), self.make(scope, INT, 1)
+        return [Stmt([("match ({0} % 3, {1} % 5):", subjects, cases)])]
 
     def body(self, scope: Scope, place: Place, jumps: bool) -> Lines:
         return self.block(scope, replace(place, depth=place.depth - 1, loops=place.loops + 1, jumps=jumps, top=False))
