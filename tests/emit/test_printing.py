@@ -387,3 +387,25 @@ def test_a_mask_makes_numbers_positive():
     shader = masked.inspect(amp.accelerator("reference").default_view, a.extent, a, 3).glsl
     assert "(k & 7) / 3 + (7 & k) % 5;" in shader
     assert "floor_div(k & n, 3)" in shader
+
+
+@amp.func
+def bumped(cells):
+    cells[0] += 1
+    return cells[0]
+
+
+@amp.kernel
+def keeps_an_operand(idx, a, out):
+    word = a[idx] * 3
+    cells = amp.private(2, amp.int32)
+    cells[0] = word
+    word = word + bumped(cells)
+    out[idx] = word
+
+
+def test_a_kept_operand_has_the_comment_of_its_use():
+    a, out = (amp.array_view(np.zeros(4, np.int32)) for _ in range(2))
+    text = keeps_an_operand.inspect(out.extent, a, out).glsl
+    assert text.count("// word = a[idx] * 3") == 1
+    assert "    // word = word + bumped(cells)\n    int value = word;\n" in text

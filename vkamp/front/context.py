@@ -401,11 +401,14 @@ class Context:
             self.variables.append(variable)
         return variable
 
-    def temporary(self, name: str, expr: ir.Expr, at: int | None = None) -> ir.Expr:
-        """Puts a value into a new local, before statement ``at`` of the block; its later reads see this moment."""
+    def temporary(self, name: str, expr: ir.Expr, at: int | None = None, span: Span | None = None) -> ir.Expr:
+        """Puts a value into a new local, before statement ``at`` of the block; its later reads see this moment.
+
+        ``span``: where the value is used, if the expression is from another place, such as a variable's definition.
+        """
         variable = self.new_variable(name, expr.type, expr.span, temporary=True)
         place = ir.Local(expr.span, expr.type, variable)
-        self.block.insert(len(self.block) if at is None else at, ir.Assign(expr.span, place, expr))
+        self.block.insert(len(self.block) if at is None else at, ir.Assign(span or expr.span, place, expr))
         return ir.Load(expr.span, expr.type, place)
 
     def type_of(self, parameter: str) -> Type:
@@ -506,7 +509,7 @@ class Context:
             if self.has_effects(before):
                 at = before
                 for i, earlier in enumerate(values):
-                    values[i], at = self.keep(earlier, at)
+                    values[i], at = self.keep(earlier, at, span=self.span(nodes[i]))
             values.append(value)
         return values
 
@@ -514,8 +517,11 @@ class Context:
         """Whether the block's statements from ``at`` on may change what was read before; some never do."""
         return any(not isinstance(statement, ir.Operation) for statement in self.block[at:])
 
-    def keep(self, value: Value, at: int, *, in_index: bool = False) -> tuple[Value, int]:
-        """The value as it is before statement ``at``; ``in_index``: a component of an index or extent."""
+    def keep(self, value: Value, at: int, *, in_index: bool = False, span: Span | None = None) -> tuple[Value, int]:
+        """The value as it is before statement ``at``; ``in_index``: a component of an index or extent.
+
+        ``span``: where the value is used.
+        """
         if isinstance(value, Element):
             if isinstance(value.place.type, Struct):
                 return self._keep_place(value.place, at)
@@ -529,14 +535,14 @@ class Context:
         if isinstance(value, Number) and contains_load(value.expr):
             if value.objects is None and self._is_constant(value.expr):
                 return value, at
-            held = self.held(value, "value", at, in_index=in_index)
+            held = self.held(value, "value", at, in_index=in_index, span=span)
             assert isinstance(held.expr, ir.Load) and isinstance(held.expr.place, ir.Local)
             self.constant_locals.add(held.expr.place.variable.name)
             return held, at + 1
         if isinstance(value, TupleValue):
             items = []
             for item in value.items:
-                kept, at = self.keep(item, at, in_index=value.kind != "tuple")
+                kept, at = self.keep(item, at, in_index=value.kind != "tuple", span=span)
                 items.append(kept)
             return value.of(items), at
         return value, at
@@ -547,13 +553,15 @@ class Context:
             return False
         return expr.place.variable.name in self.constant_locals
 
-    def held(self, value: Number, name: str, at: int | None = None, *, in_index: bool = False) -> Number:
+    def held(
+        self, value: Number, name: str, at: int | None = None, *, in_index: bool = False, span: Span | None = None
+    ) -> Number:
         """A number in a variable of the compiler's own; a vector or index stays the object that it is in Python."""
-        kept = self.temporary(name, value.expr, at)
+        kept = self.temporary(name, value.expr, at, span)
         assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
         if value.objects is None or not (in_index or is_object(kept.type)):
             return Number(kept, value.weak, value.double)
-        self.share(kept.place.variable, value.expr.span, objects=value.objects)
+        self.share(kept.place.variable, span or value.expr.span, objects=value.objects)
         return Number(kept, value.weak, value.double, (kept.place,))
 
     def name_of_result(self, node: ast.expr) -> str | None:
