@@ -98,12 +98,6 @@ def bits_text(text: str, old: Type, new: Type) -> str:
     return f"{a}BitsTo{b.capitalize()}({text})" if "float" in (a, b) else f"{b}({text})"
 
 
-def memory_name(place: ir.Place) -> str:
-    """The container or array that contains a place."""
-    root = ir.root_of(place)
-    return root.buffer if isinstance(root, ir.BufferElement) else root.variable.name
-
-
 class ExpressionPrinter:
     """Prints the expressions of one function.
 

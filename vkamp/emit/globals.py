@@ -43,8 +43,6 @@ class Globals:
     in_pieces: bool = False
     #: Bytes of the kernel's smallest type, at most 4.
     unit: int = 4
-    #: Functions for atomics of floats, by the row's name and the memory's.
-    loop_names: dict[tuple[str, str], str] = field(default_factory=dict)
     helpers: Helpers = field(default_factory=Helpers)
     #: The faults of the driver to print around.
     quirks: frozenset[Quirk] = frozenset()

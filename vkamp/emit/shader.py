@@ -9,18 +9,16 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import Binding, ContainerAccess, Pieces, PushWord, Shader, Target
 from vkamp.emit.exchanges import by_shuffles, quad_swap
-from vkamp.emit.expressions import memory_name
 from vkamp.emit.globals import Globals, word_type
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import StorageBlock, piece_views, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
 from vkamp.emit.narrow_types import Forms
-from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, is_float_atomic, type_text
+from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, type_text
 from vkamp.emit.text import Text, operation
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
-from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import changed_parameters
 from vkamp.ir.packed import DOT_PRODUCTS
 from vkamp.ir.requirements import (
@@ -96,7 +94,6 @@ class _Shader:
         structs = structs_of(self.kernel)
         struct_names = {s: give(s.name) for s in structs}
         fields = {s: _field_names(s) for s in structs}
-        loops = {key: give("_".join(key)) for key in _float_loops(self.kernel)}
         return Globals(
             self.kernel,
             buffer_names,
@@ -108,7 +105,6 @@ class _Shader:
             self.forms,
             self.pieces is not None,
             memory_unit(self.kernel),
-            loops,
             quirks=self.target.quirks,
         )
 
@@ -267,16 +263,6 @@ class _Shader:
             name = self.globals.variable_names[variable.name]
             lines.append(f"shared {qualifier}{base} {name}{suffix};")
         return lines
-
-
-def _float_loops(kernel: ir.Kernel) -> list[tuple[str, str]]:
-    """The atomics of floats that need a function: the row's name, and the container or array that they update."""
-    keys = []
-    for function in (*kernel.functions, kernel.body):
-        for statement in ir.walk_statements(function.body):
-            if isinstance(statement, ir.Atomic) and is_float_atomic(statement) and ATOMICS[statement.name].float_loop:
-                keys.append((statement.name, memory_name(statement.place)))
-    return list(dict.fromkeys(keys))
 
 
 def _type_name(kind: Type) -> str:

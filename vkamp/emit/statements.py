@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import MATRICES, Target
 from vkamp.emit.exchanges import by_shuffles, helper_text, quad_swap
-from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic, is_packed, memory_name
+from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic, is_packed
 from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.matrices import matrix_line, matrix_text, matrix_type
@@ -19,18 +19,15 @@ from vkamp.emit.text import Text, choice, operation
 from vkamp.emit.threads import thread_lines
 from vkamp.errors import Span, UnsupportedFeatureError
 from vkamp.ir import nodes as ir
-from vkamp.ir.algebra import as_int
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import assigned, mentioned
 from vkamp.ir.fences import Fence
-from vkamp.ir.lowered import MemoryElement, PureCall
+from vkamp.ir.lowered import PureCall
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.requirements import memory_type, subgroup_form
-from vkamp.ir.rows import AtomicRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (
     FLOAT32,
-    UINT32,
     VECTOR_LETTERS,
     Array,
     Fragments,
@@ -44,11 +41,6 @@ from vkamp.ir.types import (
 
 _COMMENT_LENGTH = 100
 _DIVISIONS = ("div", "tdiv", "trem", "floordiv", "floormod")
-
-
-def is_float_atomic(statement: ir.Atomic) -> bool:
-    """Whether an atomic computes with floats: its element is a uint."""
-    return statement.place.type == UINT32 and any(a.type == FLOAT32 for a in statement.args)
 
 
 @dataclass(frozen=True)
@@ -508,9 +500,6 @@ class _FunctionPrinter:
         row = ATOMICS[statement.name]
         kind = statement.place.type
         assert isinstance(kind, Scalar)
-        if is_float_atomic(statement):
-            self._float_atomic(statement, position)
-            return
         is_native = kind == FLOAT32
         if kind.name not in row.types:
             raise UnsupportedFeatureError(
@@ -556,52 +545,6 @@ class _FunctionPrinter:
             self.add("}", statement.span)
             return
         self.add(f"{matrix_line(self.expressions, statement)};", statement.span)
-
-    def _float_atomic(self, statement: ir.Atomic, position: Position) -> None:
-        """Operates on the bits: an exchange is one operation, and arithmetic is a function with a loop."""
-        row, place = ATOMICS[statement.name], statement.place
-        (value,) = (self.expressions.plain(a) for a in statement.args)
-        if row.float_loop:
-            name = self.shared.loop_names[row.name, memory_name(place)]
-            at = [self.expressions.plain(i) for i in self._position(place)]
-            self.shared.helpers.add(name, self._loop(row, name, place))
-            text = f"{name}({', '.join((*at, value))})"
-        else:
-            text = _filled(row.glsl_for("uint32"), self.expressions.place(place), f"floatBitsToUint({value})")
-            text = f"uintBitsToFloat({text})" if statement.result is not None else text
-        if statement.result is not None:
-            text = f"{self._target(statement.result, position)} = {text}"
-        self.add(f"{text};", statement.span)
-
-    def _position(self, place: ir.Place) -> tuple[ir.Expr, ...]:
-        """The subscripts that the shader has for a place."""
-        assert isinstance(place, (ir.ArrayElement, MemoryElement))
-        return tuple(map(as_int, place.indices))
-
-    def _loop(self, row: AtomicRow, name: str, place: ir.Place) -> str:
-        """A function that changes one float until nothing came in between."""
-        count = len(self._position(place))
-        names = ["index"] if count == 1 else [f"index_{k}" for k in range(count)]
-        if isinstance(place, ir.ArrayElement):
-            memory = self.expressions.place(place.base) + "".join(f"[{n}]" for n in names)
-        else:
-            assert isinstance(place, MemoryElement)
-            memory = f"{self.shared.buffer_names[place.buffer, place.type]}[index]"
-        params = ", ".join((*(f"int {n}" for n in names), "float value"))
-        precise = "precise " if self.kernel.precise else ""
-        return (
-            f"// {row.name} of float32: the device lacks this atomic, so a compare-exchange loop on the bits.\n"
-            f"float {name}({params}) {{\n"
-            f"    uint seen = {memory};\n"
-            "    uint before;\n"
-            "    do {\n"
-            "        before = seen;\n"
-            f"        {precise}float after = {row.float_loop.format('uintBitsToFloat(before)', 'value')};\n"
-            f"        seen = atomicCompSwap({memory}, before, floatBitsToUint(after));\n"
-            "    } while (seen != before);\n"
-            "    return uintBitsToFloat(before);\n"
-            "}\n"
-        )
 
     def _compare_exchange(
         self, statement: ir.Atomic, position: Position, template: str, place: str, args: list[str]

@@ -7,6 +7,7 @@ from typing import Any
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.rewrite import declaring
 from vkamp.ir.types import BOOL, INT32, Scalar, Type, Vector
 
 
@@ -63,3 +64,9 @@ class Builder:
     def when(self, condition: ir.Expr, then: Sequence[ir.Stmt], orelse: Sequence[ir.Stmt] = ()) -> ir.If:
         """A branch."""
         return ir.If(self.span, condition, tuple(then), tuple(orelse))
+
+    def function(
+        self, name: str, doc: str, params: Sequence[ir.Variable], results: tuple[Type, ...], body: ir.Block
+    ) -> ir.Function:
+        """A function that does what ``doc`` says; its variables are those that its body names."""
+        return declaring(ir.Function(name, name, tuple(params), results, (), body, self.span, doc))

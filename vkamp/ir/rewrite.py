@@ -15,10 +15,15 @@ _Rewritten = TypeVar("_Rewritten", ir.Expr, ir.Stmt)
 
 
 class Names:
-    """Free names for new variables of a function."""
+    """Names that are not ``taken`` yet, such as those for new variables of a function."""
 
-    def __init__(self, function: ir.Function, taken: Iterable[str] = ()) -> None:
-        self._taken = {v.name for v in (*function.params, *function.variables)} | set(taken)
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+
+    @classmethod
+    def of(cls, function: ir.Function, taken: Iterable[str] = ()) -> Names:
+        """Free names for variables of a function."""
+        return cls([*(v.name for v in (*function.params, *function.variables)), *taken])
 
     def give(self, wanted: str) -> str:
         """An unused name: ``wanted``, or a similar one."""
@@ -30,9 +35,7 @@ class Names:
 
     def copy(self) -> Names:
         """The same names, to try some more."""
-        other = Names.__new__(Names)
-        other._taken = set(self._taken)
-        return other
+        return Names(self._taken)
 
 
 def nowhere(span: Span) -> Span:

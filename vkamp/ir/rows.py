@@ -132,7 +132,6 @@ class AtomicRow:
     """An atomic read-modify-write: ``apply(old, *args)`` is the new value; the result is the old one.
 
     ``types`` are the scalar types that the element may have; ``operands`` the number of value arguments.
-    ``float_loop``: the new value of a float element over (old, value), for a compare-exchange loop on its bits.
     ``native_float``: the GLSL of a device that has this atomic for float32.
     """
 
@@ -143,7 +142,6 @@ class AtomicRow:
     apply: Callable[..., Any]
     doc: str
     result: Literal["old", "bool"] = "old"
-    float_loop: str = ""
     native_float: str = ""
 
     def glsl_for(self, type_name: str) -> str:

@@ -170,7 +170,7 @@ def _atomic(name: str) -> Callable[..., Any]:
             "  With a float32 it is an extension: the device's own atomic if it has one, else a compare-exchange loop. "
             "The sum depends on the order of the threads."
         )
-    elif row.float_loop:
+    elif "float32" in row.types and name != "atomic_exchange":
         extension = "  With a float32 it is an extension: a compare-exchange loop."
     atomic.__doc__ = (
         f"{row.doc}  Atomic at one {kinds} element of a container or tile_static array; gives {gives} "

@@ -13,7 +13,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import named
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.requirements import access, typed_access
-from vkamp.ir.rewrite import fixed_values, substituted, without_unused
+from vkamp.ir.rewrite import Names, fixed_values, substituted, without_unused
 from vkamp.ir.types import FLOAT64, INT32, Scalar, Type
 
 #: Bytes of the largest access, and of a word.
@@ -244,15 +244,12 @@ class ElementBlock:
         self.body = body
         self.own = own
         self.rank = rank
-        self.taken = named(body.block)
+        self.names = Names(named(body.block))
         self.variables: dict[str, ir.Variable] = {}
 
     def new(self, name: str, kind: Type, span: Span) -> ir.Variable:
         """A variable whose name the block does not use."""
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return ir.Variable(name, kind, "local", span)
+        return ir.Variable(self.names.give(name), kind, "local", span)
 
     def block(self) -> ir.Block:
         return without_unused(ir.map_block(self.body.block, self.change), self.body.values)

@@ -36,7 +36,7 @@ def quick_loops(kernel: ir.Kernel) -> ir.Kernel:
     function = kernel.body
     if sum(map(_loops, function.body)) <= _MAX:
         return kernel
-    counter = ir.Variable(Names(function).give("part"), INT32, "local", function.span, temporary=True)
+    counter = ir.Variable(Names.of(function).give("part"), INT32, "local", function.span, temporary=True)
     body = _in_groups(function.body, counter)
     return dataclasses.replace(
         kernel, body=dataclasses.replace(function, body=body, variables=(*function.variables, counter))

@@ -34,7 +34,7 @@ class _Splitting:
         self.types = types
         self.original = function
         self.new: list[ir.Variable] = []
-        self.names = Names(function)
+        self.names = Names.of(function)
 
     def function(self) -> ir.Function:
         body = self.block(self.original.body)

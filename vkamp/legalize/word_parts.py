@@ -13,8 +13,9 @@ from vkamp.ir.algebra import as_int
 from vkamp.ir.build import Builder
 from vkamp.ir.lowered import MemoryElement, PureCall, WithWordPart, WordPart
 from vkamp.ir.narrow_types import DeviceTypes
-from vkamp.ir.rewrite import declaring, nowhere
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Type, promoted
+from vkamp.ir.rewrite import Names, nowhere
+from vkamp.ir.types import FLOAT32, FLOAT64, INT32, UINT32, Scalar, Type, promoted
+from vkamp.legalize.atomic_updates import update
 
 
 def in_words(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
@@ -33,7 +34,7 @@ class _Accessors:
     def __init__(self, kernel: ir.Kernel, types: DeviceTypes) -> None:
         self.kernel = kernel
         self.types = types
-        self.taken = {f.name for f in kernel.functions}
+        self.taken = Names(f.name for f in kernel.functions)
         self.make = Builder(nowhere(kernel.span))
         #: By container, type, and "load" or "store".
         self.names: dict[tuple[str, Scalar, str], str] = {}
@@ -82,10 +83,7 @@ class _Accessors:
         """A new function's name, and what its elements are called in comments."""
         is_own = self.kernel.buffer(buffer).element == kind
         name = f"{does}_{buffer}" if is_own else f"{does}_{buffer}_as_{kind}"
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name, buffer if is_own else f"{buffer} as {kind}"
+        return self.taken.give(name), buffer if is_own else f"{buffer} as {kind}"
 
     def variable(self, name: str, kind: Type, storage: str = "local") -> ir.Variable:
         return ir.Variable(name, kind, storage, self.make.span)  # type: ignore[arg-type]
@@ -100,30 +98,19 @@ class _Accessors:
         name, owner = self.named(buffer, kind, "load")
         part = WordPart(make.span, kind, make.load(self.word(buffer, kind, make.load(index))), make.load(index))
         doc = f"Loads an element of {owner} from its 32-bit word."
-        return ir.Function(name, name, (index,), (kind,), (), (ir.Return(make.span, (part,)),), make.span, doc)
+        return make.function(name, doc, (index,), (kind,), (ir.Return(make.span, (part,)),))
 
     def storing(self, buffer: str, kind: Scalar) -> ir.Function:
         make, index = self.make, self.variable("index", INT32, "parameter")
         value = self.variable("value", self.value_type(kind), "parameter")
-        before, seen = self.variable("before", UINT32), self.variable("seen", UINT32)
         name, owner = self.named(buffer, kind, "store")
         element = self.word(buffer, kind, make.load(index))
         number = self.variable("word", INT32)
         word = dataclasses.replace(element, indices=(make.load(number),))
-        changed = WithWordPart(make.span, UINT32, make.load(before), make.load(index), make.load(value), kind)
-        exchange = ir.Atomic(make.span, "atomic_compare_exchange", word, (changed,), expected=make.local(seen))
-        body = (
-            make.set(number, element.indices[0]),
-            make.set(seen, make.load(word)),
-            ir.While(
-                make.span,
-                ir.Const(make.span, BOOL, True),
-                (
-                    make.set(before, make.load(seen)),
-                    exchange,
-                    make.when(make.compare("eq", make.load(seen), make.load(before)), [ir.Return(make.span)]),
-                ),
-            ),
-        )
+
+        def changed(before: ir.Expr) -> tuple[ir.Block, ir.Expr]:
+            return (), WithWordPart(make.span, UINT32, before, make.load(index), make.load(value), kind)
+
+        body = (make.set(number, element.indices[0]), *update(make, word, changed))
         doc = f"Stores an element of {owner} atomically: other threads may store to the rest of its 32-bit word."
-        return declaring(ir.Function(name, name, (index, value), (), (), body, make.span, doc))
+        return make.function(name, doc, (index, value), (), body)

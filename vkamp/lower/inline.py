@@ -36,7 +36,7 @@ def inline_barriers(kernel: ir.Kernel) -> ir.Kernel:
 class _Inliner:
     def __init__(self, kernel: ir.Kernel) -> None:
         self.kernel = kernel
-        self.names = Names(kernel.body, (v.name for v in kernel.tile_statics))
+        self.names = Names.of(kernel.body, (v.name for v in kernel.tile_statics))
         self.variables: list[ir.Variable] = []
         self.waiting: set[str] = set()
         for function in kernel.functions:
@@ -125,7 +125,7 @@ def thread_arguments(kernel: ir.Kernel) -> ir.Kernel:
         for statement in ir.walk_statements(function.body):
             if isinstance(statement, ir.Call):
                 dims |= wanted.get(statement.function, {}).keys()
-        names = Names(function, (v.name for v in kernel.tile_statics))
+        names = Names.of(function, (v.name for v in kernel.tile_statics))
         params = {
             dim: ir.Variable(names.give(f"{kernel.index_name}_local_{dim}"), INT32, "parameter", function.span)
             for dim in sorted(dims)

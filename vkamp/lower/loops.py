@@ -62,7 +62,7 @@ def loops(kernel: ir.Kernel, most: int, aligned: frozenset[str] = frozenset()) -
         # Lanes that took rows of neighbours would not be subgroups.
         shapes = iter((Shape(kernel.tile, lanes, tuple(1 for _ in lanes)),))
     kernel = forwarded(thread_arguments(inline_barriers(kernel)))
-    names = Names(kernel.body, (v.name for v in kernel.tile_statics))
+    names = Names.of(kernel.body, (v.name for v in kernel.tile_statics))
     variables = list(kernel.body.variables)
     items, once = hoist(kernel, phases_of(kernel.body.body), names, variables)
     items = split_guarded(items, once, computable(kernel, items, once))

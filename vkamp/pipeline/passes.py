@@ -15,6 +15,7 @@ from vkamp.ir.passes import optional, required, verify_if_asked
 from vkamp.ir.requirements import has_matrices, types_in_use
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited
+from vkamp.legalize.atomic_updates import without_float_atomics
 from vkamp.legalize.bind_arrays import bind_arrays
 from vkamp.legalize.constants import without_constant_operations
 from vkamp.legalize.copy_propagation import direct_results, without_uniform_asserts
@@ -57,7 +58,7 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     kernel = _must("matrices", kernel, form)
     # GLSL copies arrays that are arguments: a function with a tile_static array is made once for each array.
     kernel = _must("places", kernel, bind_arrays)
-    # GLSL has no views, nor atomics of floats.
+    # GLSL has no views. Floats that are updated atomically are words, where the device has no atomics of floats.
     kernel = _must("places", kernel, lambda k: lower_places(k, target.types))
     has_narrow_types = any(kind.bits < 32 for kind in types_in_use(kernel))
     # Nor arrays that share memory.
@@ -100,7 +101,8 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     kernel = _must("places", kernel, without_undefined_operations)
     # GLSL sees a buffer as an array of one dimension.  Late, for the passes before know containers by their indices.
     kernel = _must("places", kernel, memory_elements)
-    # Nor parts of words.
+    # Nor atomics of floats, nor parts of words.
+    kernel = _must("places", kernel, without_float_atomics)
     if has_narrow_types:
         kernel = _must("places", kernel, lambda k: in_words(k, types))
     return kernel, pieces

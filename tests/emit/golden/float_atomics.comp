@@ -23,7 +23,7 @@ layout(std430, set = 0, binding = 1) coherent buffer sums_as_uint_buffer {
 };
 
 // The memory of pixels as uints.
-layout(std430, set = 0, binding = 2) restrict buffer pixels_as_uint_buffer {
+layout(std430, set = 0, binding = 2) coherent restrict buffer pixels_as_uint_buffer {
     uint pixels_as_uint[];
 };
 
@@ -36,26 +36,32 @@ float exact_mul(float x, float y) {
 }
 
 // atomic_fetch_add of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
-float atomic_fetch_add_totals(int index_0, int index_1, float value) {
+precise float atomic_fetch_add_totals(int index_0, int index_1, float value) {
     uint seen = totals[index_0][index_1];
-    uint before;
-    do {
+    uint before = ~seen;
+    while (seen != before) {
         before = seen;
         precise float after = uintBitsToFloat(before) + value;
-        seen = atomicCompSwap(totals[index_0][index_1], before, floatBitsToUint(after));
-    } while (seen != before);
+        seen = atomicCompSwap(totals[index_0][index_1], seen, floatBitsToUint(after));
+    }
     return uintBitsToFloat(before);
 }
 
 // atomic_fetch_sub of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
-float atomic_fetch_sub_pixels(int index, float value) {
+precise float atomic_fetch_sub_pixels(int index, float value) {
     uint seen = pixels_as_uint[index];
-    uint before;
-    do {
+    uint before = ~seen;
+    while (seen != before) {
         before = seen;
         precise float after = uintBitsToFloat(before) - value;
-        seen = atomicCompSwap(pixels_as_uint[index], before, floatBitsToUint(after));
-    } while (seen != before);
+        seen = atomicCompSwap(pixels_as_uint[index], seen, floatBitsToUint(after));
+    }
+    return uintBitsToFloat(before);
+}
+
+// atomic_exchange of float32: the device lacks this atomic, so an exchange on the bits.
+precise float atomic_exchange_sums(int index, float value) {
+    uint before = atomicExchange(sums_as_uint[index], floatBitsToUint(value));
     return uintBitsToFloat(before);
 }
 
@@ -74,9 +80,9 @@ void main() {
     // amp.atomic_fetch_add(totals[i % 2, 1], sums[i])
     atomic_fetch_add_totals(i & 1, 1, sums[i]);
     // before = amp.atomic_fetch_sub(pixels[i].g, 0.5)
-    float before_2 = atomic_fetch_sub_pixels(i * 3 + 1, 0.5);
+    precise float before_2 = atomic_fetch_sub_pixels(i * 3 + 1, 0.5);
     // amp.atomic_exchange(sums[0], before * 2.0)
-    atomicExchange(sums_as_uint[0], floatBitsToUint(exact_mul(before_2, 2.0)));
+    atomic_exchange_sums(0, exact_mul(before_2, 2.0));
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
     // sums[8 + i] = totals[i % 2, 1]

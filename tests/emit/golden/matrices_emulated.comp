@@ -98,12 +98,10 @@ float load_b(int index) {
 void store_d(int index, float value) {
     int word = index >> 1;
     uint seen = d_words[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(d_words[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 

@@ -31,39 +31,55 @@ layout(std430, set = 0, binding = 2) restrict buffer pixels_as_float_buffer {
 shared float totals[2][2];
 shared uint extremes[2];
 
+// The larger of two numbers, ignoring NaN.
+float fmax(float x, float y) {
+    return isnan(y) || x > y ? x : y;
+}
+
+// The smaller of two numbers, ignoring NaN.
+float fmin(float x, float y) {
+    return isnan(y) || x < y ? x : y;
+}
+
+// atomic_fetch_min of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
+float atomic_fetch_min_extremes(int index, float value) {
+    uint seen = extremes[index];
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
+        float after = fmin(uintBitsToFloat(before), value);
+        seen = atomicCompSwap(extremes[index], seen, floatBitsToUint(after));
+    }
+    return uintBitsToFloat(before);
+}
+
 // atomic_fetch_add of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 float atomic_fetch_add_extremes(int index, float value) {
     uint seen = extremes[index];
-    uint before;
-    do {
+    uint before = ~seen;
+    while (seen != before) {
         before = seen;
         float after = uintBitsToFloat(before) + value;
-        seen = atomicCompSwap(extremes[index], before, floatBitsToUint(after));
-    } while (seen != before);
+        seen = atomicCompSwap(extremes[index], seen, floatBitsToUint(after));
+    }
     return uintBitsToFloat(before);
 }
 
 // atomic_fetch_max of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 float atomic_fetch_max_sums(int index, float value) {
     uint seen = sums_as_uint[index];
-    uint before;
-    do {
+    uint before = ~seen;
+    while (seen != before) {
         before = seen;
-        float after = isnan(value) || uintBitsToFloat(before) > value ? uintBitsToFloat(before) : value;
-        seen = atomicCompSwap(sums_as_uint[index], before, floatBitsToUint(after));
-    } while (seen != before);
+        float after = fmax(uintBitsToFloat(before), value);
+        seen = atomicCompSwap(sums_as_uint[index], seen, floatBitsToUint(after));
+    }
     return uintBitsToFloat(before);
 }
 
-// atomic_fetch_min of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
-float atomic_fetch_min_extremes(int index, float value) {
-    uint seen = extremes[index];
-    uint before;
-    do {
-        before = seen;
-        float after = isnan(value) || uintBitsToFloat(before) < value ? uintBitsToFloat(before) : value;
-        seen = atomicCompSwap(extremes[index], before, floatBitsToUint(after));
-    } while (seen != before);
+// atomic_exchange of float32: the device lacks this atomic, so an exchange on the bits.
+float atomic_exchange_sums(int index, float value) {
+    uint before = atomicExchange(sums_as_uint[index], floatBitsToUint(value));
     return uintBitsToFloat(before);
 }
 
@@ -95,7 +111,7 @@ void main() {
     // amp.atomic_fetch_max(sums[1], before)
     atomic_fetch_max_sums(1, before_2);
     // amp.atomic_exchange(sums[0], before * 2.0)
-    atomicExchange(sums_as_uint[0], floatBitsToUint(before_2 * 2.0));
+    atomic_exchange_sums(0, before_2 * 2.0);
     // t_idx.barrier.wait_with_tile_static_memory_fence()
     memoryBarrierShared(); barrier();
     // sums[8 + i] = totals[i % 2, 1] + extremes[i % 2]

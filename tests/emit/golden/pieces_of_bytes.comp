@@ -48,12 +48,10 @@ int load_y(int index) {
 void store_y(int index, int value) {
     int word = index >> 2;
     uint seen = y_words[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(y_words[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-        if (seen == before) {
-            return;
-        }
     }
 }
 

@@ -94,12 +94,10 @@ int load_words_as_uint8(int index) {
 void store_halves_as_int16(int index, int value) {
     int word = index >> 1;
     uint seen = halves_words[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(halves_words[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -107,12 +105,10 @@ void store_halves_as_int16(int index, int value) {
 void store_words_as_uint8(int index, int value) {
     int word = index >> 2;
     uint seen = words[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(words[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-        if (seen == before) {
-            return;
-        }
     }
 }
 

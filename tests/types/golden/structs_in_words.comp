@@ -167,12 +167,10 @@ int load_pixels_as_uint8(int index) {
 void store_loose_as_float16(int index, float value) {
     int word = index >> 1;
     uint seen = loose_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -180,12 +178,10 @@ void store_loose_as_float16(int index, float value) {
 void store_loose_as_int8(int index, int value) {
     int word = index >> 2;
     uint seen = loose_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -193,12 +189,10 @@ void store_loose_as_int8(int index, int value) {
 void store_loose_as_uint16(int index, int value) {
     int word = index >> 1;
     uint seen = loose_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -206,12 +200,10 @@ void store_loose_as_uint16(int index, int value) {
 void store_out_as_int16(int index, int value) {
     int word = index >> 1;
     uint seen = out_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -219,12 +211,10 @@ void store_out_as_int16(int index, int value) {
 void store_out_as_int8(int index, int value) {
     int word = index >> 2;
     uint seen = out_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -232,12 +222,10 @@ void store_out_as_int8(int index, int value) {
 void store_out_as_uint8(int index, int value) {
     int word = index >> 2;
     uint seen = out_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -245,12 +233,10 @@ void store_out_as_uint8(int index, int value) {
 void store_pixels_as_int16(int index, int value) {
     int word = index >> 1;
     uint seen = pixels_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -258,12 +244,10 @@ void store_pixels_as_int16(int index, int value) {
 void store_pixels_as_int8(int index, int value) {
     int word = index >> 2;
     uint seen = pixels_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
@@ -271,12 +255,10 @@ void store_pixels_as_int8(int index, int value) {
 void store_pixels_as_uint8(int index, int value) {
     int word = index >> 2;
     uint seen = pixels_as_uint[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-        if (seen == before) {
-            return;
-        }
     }
 }
 

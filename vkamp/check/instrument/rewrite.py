@@ -53,7 +53,7 @@ class Rewriter:
         self.plan = plan
         self.function = function
         self.variables: list[ir.Variable] = list(function.variables)
-        self.names = Names(function, (v.name for v in plan.kernel.tile_statics))
+        self.names = Names.of(function, (v.name for v in plan.kernel.tile_statics))
         self.out: list[ir.Stmt] = []
         self.marks: dict[str, ir.Variable] = {}
         self.ranges = Ranges(function, plan.kernel.tile, unit=plan.unit)

@@ -278,12 +278,10 @@ float fmax(float x, float y) {
 void store_out(int index, float value) {
     int word = index >> 1;
     uint seen = out_words[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(out_words[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 

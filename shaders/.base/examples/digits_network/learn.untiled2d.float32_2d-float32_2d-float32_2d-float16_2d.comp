@@ -65,12 +65,10 @@ uint half_bits(float x) {
 void store_rounded(int index, float value) {
     int word = index >> 1;
     uint seen = rounded_words[word];
-    while (true) {
-        uint before = seen;
+    uint before = ~seen;
+    while (seen != before) {
+        before = seen;
         seen = atomicCompSwap(rounded_words[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-        if (seen == before) {
-            return;
-        }
     }
 }
 
