@@ -221,7 +221,7 @@ def test_builtins(row: BuiltinRow) -> None:
         kinds = [kind if p == row.params[0] else INT32 for p in row.params]
         assert all(p in (row.params[0], "I") for p in row.params)
         like = row.result.removeprefix("like ")
-        result = SCALARS[f"{like}{kind.bits}"] if like != row.result else KINDS.get(row.result, kind)
+        result = SCALARS[f"{like}{kind.bits}"] if like != row.result else SCALARS.get(row.result, kind)
         for sample in row.samples:
             if kind.kind == "uint" and min(sample) < 0:
                 continue

@@ -16,6 +16,7 @@ import numpy as np
 
 from tools.fuzz.tree import Kind
 from vkamp.ir.builtins import BUILTINS
+from vkamp.ir.narrow_floats import NARROW_ROWS
 from vkamp.ir.rows import BuiltinRow
 
 __all__ = ["EXACT_ROWS", "LEFT_OUT", "ROUGH_ROWS", "SPECIAL_ROWS", "Domain", "Row"]
@@ -112,6 +113,7 @@ LEFT_OUT = {
     "bits_as_half": "it is `x.view(dtype)` of 16 bits, and has no name; tested by row",
     "precise_nan": "its result cannot be compared; tested by row",
     "precise_nextafter": "its result has 24 bits; tested by row",
+    **{row.name: "only legalization uses it" for row in NARROW_ROWS},
 }
 
 #: Rows of any number, here of int32.

@@ -9,7 +9,6 @@ from vkamp.artifacts import PushWord
 from vkamp.emit.globals import Globals, least, word_type
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.literals import literal
-from vkamp.emit.narrow_types import NARROW_FLOATS
 from vkamp.emit.text import (
     ADD,
     AND,
@@ -27,18 +26,15 @@ from vkamp.emit.text import (
     operation,
 )
 from vkamp.ir import nodes as ir
-from vkamp.ir.algebra import as_int, repeated
+from vkamp.ir.algebra import repeated
 from vkamp.ir.arithmetic import NEGATED
 from vkamp.ir.builtins import BUILTINS
-from vkamp.ir.lowered import BitCast, LaunchWord, MemoryElement, PureCall, WithWordPart, WordPart
+from vkamp.ir.lowered import BitCast, LaunchWord, MemoryElement, PureCall, Within
+from vkamp.ir.narrow_floats import NARROW_ROWS
 from vkamp.ir.ranges import Ranges
-from vkamp.ir.requirements import access
 from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
-    FLOAT32,
-    FLOAT64,
     INT32,
-    SMALL,
     VECTOR_LETTERS,
     Scalar,
     Struct,
@@ -51,6 +47,7 @@ _EXACT = ("add", "sub", "mul", "div")
 _DIVISION_HELPERS = {"floordiv": "floor_div", "floormod": "floor_mod", "tdiv": "trunc_div", "trem": "trunc_mod"}
 
 
+_OF_NARROW_TYPES = frozenset(row.name for row in NARROW_ROWS)
 #: What the launch, the grid or a function gives.
 _GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, LaunchWord, PureCall)
 
@@ -80,11 +77,6 @@ def is_packed(place: ir.Place) -> bool:
     return isinstance(kind, Vector) and (
         isinstance(place, ir.FieldOf) or (isinstance(place, MemoryElement) and kind.count == 3)
     )
-
-
-def _as_float(text: str, given: str) -> str:
-    """A value of the GLSL type ``given`` as a float."""
-    return text if given == "float" else f"float({text})"
 
 
 def bits_text(text: str, old: Type, new: Type) -> str:
@@ -118,8 +110,6 @@ class ExpressionPrinter:
         self._threads = threads
         self._ranges = ranges
         self._apart = False
-        #: A value that goes to memory which is not read, and nowhere else.
-        self._only_stored: ir.Expr | None = None
 
     # -- entry points ------------------------------------------------------------------------------------------
 
@@ -155,40 +145,6 @@ class ExpressionPrinter:
         assert isinstance(place, MemoryElement)
         return f"{self._shared.buffer_names[place.buffer, place.type]}[{self.plain(place.indices[0])}]"
 
-    def for_memory(self, place: ir.Place, value: ir.Expr) -> ir.Expr:
-        """A value without a conversion to a type of memory that storing it makes anyway."""
-        root, kind = ir.root_of(place), value.type
-        if not isinstance(kind, Scalar):
-            return value
-        if kind.is_narrow_float and isinstance(root, ir.BufferElement):
-            self._only_stored = None if access(self._shared.kernel)[root.buffer].reads else value
-        if not isinstance(value, ir.Cast) or kind.name not in SMALL or isinstance(place, ir.Local):
-            return value
-        if self._kept_type(place) == self._shared.forms.value(kind):
-            return value
-        if kind.is_narrow_float:
-            return value if value.operand.type == FLOAT64 else value.operand
-        return as_int(value.operand)
-
-    def as_kept(self, place: ir.Place, value: str) -> str:
-        """A value's text for a place, which may have another type in memory."""
-        kind = place.type
-        if not isinstance(kind, Scalar) or isinstance(place, ir.Local):
-            return value
-        made = self._kept_type(place)
-        functions = self._shared.forms.as_bits(kind, made)
-        if functions is not None:
-            return f"{made}({self._shared.helpers.use(functions.bits)}({value}))"
-        return value if made in (None, self._shared.forms.value(kind)) else f"{made}({value})"
-
-    def _kept_type(self, place: ir.Place) -> str | None:
-        """The GLSL type of a small scalar in memory."""
-        kind = place.type
-        assert isinstance(kind, Scalar)
-        forms = self._shared.forms
-        in_buffer = isinstance(place, MemoryElement)
-        return forms.buffered(kind) if in_buffer else forms.kept(kind)
-
     def variable(self, variable: ir.Variable) -> str:
         """The name of a variable."""
         if variable.storage in ("tile_static", "thread"):
@@ -212,10 +168,11 @@ class ExpressionPrinter:
 
     def _construct(self, expr: ir.Construct) -> Text:
         assert isinstance(expr.type, Vector)
-        return Text(f"{self._vector_type(expr.type)}({', '.join(self._text(p).glsl for p in expr.parts)})")
+        return Text(f"{GLSL_TYPES[expr.type.name]}({', '.join(self._text(p).glsl for p in expr.parts)})")
 
     def _pure_call(self, expr: PureCall) -> Text:
-        args = ", ".join(self._text(a).glsl if isinstance(a, ir.Expr) else self.place(a) for a in expr.args)
+        # What `precise` says of the result does not reach into the function.
+        args = ", ".join(self.plain(a) if isinstance(a, ir.Expr) else self.place(a) for a in expr.args)
         return Text(f"{self._shared.function_names[expr.function]}({args})")
 
     def _logical(self, expr: ir.Logical) -> Text:
@@ -246,28 +203,16 @@ class ExpressionPrinter:
 
     def _value_at(self, place: ir.Place) -> str:
         """The value at a place; a packed vector is made of its components."""
-        if isinstance(place.type, Scalar) and place.type.bits < 32 and not isinstance(place, ir.Local):
-            return self._small(place)
         if not is_packed(place) or isinstance(place.type, Scalar):
             return self.place(place)
         whole, letters = (place.base, f".{place.letters}") if isinstance(place, ir.ComponentsOf) else (place, "")
         assert isinstance(whole.type, Vector)
         letters = "" if letters == f".{whole.type.letters}" else letters
-        kind = self._shared.forms.vector(whole.type)
-        return f"{self._shared.helpers.convert('to', kind)}({self.place(whole)}){letters}"
-
-    def _small(self, place: ir.Place) -> str:
-        """The value of a small type in memory."""
-        assert isinstance(place.type, Scalar)
-        value, kept, text = self._shared.forms.value(place.type), self._kept_type(place), self.place(place)
-        functions = self._shared.forms.as_bits(place.type, kept)
-        if functions is not None:
-            return f"{self._shared.helpers.use(functions.value)}(uint({text}))"
-        return text if kept == value else f"{value}({text})"
+        return f"{self._shared.helpers.convert('to', whole.type)}({self.place(whole)}){letters}"
 
     def packed(self, text: str, kind: Vector) -> str:
         """The text of a vector as the array of its components."""
-        return f"{self._shared.helpers.convert('from', self._shared.forms.vector(kind))}({text})"
+        return f"{self._shared.helpers.convert('from', kind)}({text})"
 
     def _thread_index(self, expr: ir.ThreadIndex) -> Text:
         return Text(self._threads[expr.kind, expr.dim])
@@ -286,14 +231,11 @@ class ExpressionPrinter:
         assert isinstance(expr.type, Scalar)
         kind = word_type(expr.type)
         name = self._shared.word(PushWord("scalar", expr.name, 0, kind))  # type: ignore[arg-type]
-        if expr.type.kind == "bool":
-            return Text(f"{name} != 0u", EQ)
-        wanted = self._value_type(expr.type)
-        return Text(name if wanted == GLSL_TYPES[kind] else f"{wanted}({name})")
+        return Text(f"{name} != 0u", EQ) if expr.type.kind == "bool" else Text(name)
 
     def _const(self, expr: ir.Const) -> Text:
         assert isinstance(expr.type, Scalar)
-        name = "float32" if self._value_type(expr.type) == "float" else expr.type.name
+        name = expr.type.name
         if expr.value == 0 and self._shared.kernel.precise and "zero_constants" in self._shared.quirks:
             hidden = self._shared.helpers.zero(name)
             if hidden:
@@ -332,143 +274,27 @@ class ExpressionPrinter:
         if expr.type == expr.operand.type:
             return self._text(expr.operand)
         if isinstance(expr.type, Vector):
-            assert isinstance(expr.operand.type, Vector)
-            return self._vector_cast(expr.operand, expr.operand.type, expr.type)
+            return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
         assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)
         if expr.type.kind == "bool":
             zero = ir.Const(expr.span, expr.operand.type, 0)
             return joined("!=", EQ, self._text(expr.operand), self._const(zero))
-        if isinstance(expr.operand, ir.Const) and expr.operand.type.kind != "float":
+        if isinstance(expr.operand, ir.Const) and expr.operand.type.kind != "float" and expr.type.bits >= 32:
             return self._const(ir.Const(expr.span, expr.type, _converted(expr.operand, expr.type)))
-        if expr.type.bits < 32:
-            return self._narrowed(expr, expr.type, expr.operand)
-        return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
-
-    def _vector_cast(self, operand: ir.Expr, source: Vector, target: Vector) -> Text:
-        """A vector converted to another; one of narrow floats by way of float32."""
-        if target.element.is_narrow_float:
-            # What `precise` says of the result does not reach into the rounding.
-            text, helpers, count = self.operand(operand).glsl, self._shared.helpers, target.count
-            if source.element == FLOAT64:
-                text = f"{helpers.use_of_vector('odd_float', count)}({text})"
-            elif source.element.is_integer:
-                text = f"vec{count}({text})"
-            rounded = f"{helpers.use_of_vector(NARROW_FLOATS[target.element].rounded, count)}({text})"
-            wanted = self._vector_type(target)
-            return Text(rounded if wanted == f"vec{count}" else f"{wanted}({rounded})")
-        value = self._text(operand)
-        if source.element.is_narrow_float:
-            given, source = self._vector_type(source), Vector(FLOAT32, source.count)
-            if given != GLSL_TYPES[source.name]:
-                value = Text(f"{GLSL_TYPES[source.name]}({value.glsl})")
-        return self._conversion(value, source, target)
-
-    def _vector_type(self, kind: Vector) -> str:
-        return GLSL_TYPES[self._shared.forms.vector(kind).name]
+        text = self.operand if expr.type.is_narrow_float else self._text
+        return self._conversion(text(expr.operand), expr.operand.type, expr.type)
 
     def _conversion(self, value: Text, source: Type, target: Scalar | Vector) -> Text:
-        """A value converted to a type that is no small one, by a function where the driver gets it wrong."""
+        """A converted value, by a function where the driver gets it wrong."""
         assert isinstance(source, (Scalar, Vector))
-        given = self._value_type(source) if isinstance(source, Scalar) else GLSL_TYPES[source.name]
-        if isinstance(source, Scalar) and source.is_narrow_float and isinstance(target, Scalar) and target.is_integer:
-            # Exact, and then a conversion like others.
-            value, source, given = Text(_as_float(value.glsl, given)), FLOAT32, "float"
-        elif given == "int":
-            source = INT32
         name = self._shared.helpers.conversion(self._shared.quirks, source, target)
-        if name:
-            return Text(f"{name}({value.glsl})")
-        wanted = GLSL_TYPES[target.name]
-        return value if given == wanted else Text(f"{wanted}({value.glsl})")
-
-    def _value_type(self, kind: Scalar) -> str:
-        return self._shared.forms.value(kind) or GLSL_TYPES[kind.name]
-
-    def _rounded(self, expr: ir.Expr, value: str, kind: Scalar) -> Text:
-        """A float as a narrow float.
-
-        NVIDIA's compiler leaves out such a conversion where the result is converted back: bits it can't see through.
-        """
-        wanted = self._value_type(kind)
-        if wanted != "float" and expr is self._only_stored:
-            return Text(f"{wanted}({value})")
-        rounded = f"{self._shared.helpers.use(NARROW_FLOATS[kind].rounded)}({value})"
-        return Text(rounded if wanted == "float" else f"{wanted}({rounded})")
-
-    def _narrowed(self, expr: ir.Cast, kind: Scalar, operand: ir.Expr) -> Text:
-        """Converts a value to a small type."""
-        assert isinstance(operand.type, Scalar)
-        given, wanted = self._value_type(operand.type), self._value_type(kind)
-        if kind.is_narrow_float:
-            # What `precise` says of the result does not reach into the rounding.
-            text = self.operand(operand)
-            if given == "double":
-                return self._rounded(expr, f"{self._shared.helpers.use('odd_float')}({text.glsl})", kind)
-            if wanted == "float" or given == "float":
-                return self._rounded(expr, _as_float(text.glsl, given), kind)
-            return Text(f"{wanted}({text.glsl})")
-        text = self._text(operand)
-        converted = self._conversion(text, operand.type, INT32)
-        if kind.kind == "int":
-            return Text(f"bitfieldExtract({converted.glsl}, 0, {kind.bits})")
-        return joined("&", AND, converted, Text(hex(int_range(kind)[1])))
+        return Text(f"{name or GLSL_TYPES[target.name]}({value.glsl})")
 
     def _bit_cast(self, expr: BitCast) -> Text:
-        text = self._text(expr.operand)
-        old, new = expr.operand.type, expr.type
-        assert isinstance(old, Scalar) and isinstance(new, Scalar)
-        if old.bits < 32:
-            return self._small_bits(text, old, new)
-        return Text(bits_text(text.glsl, expr.operand.type, expr.type))
+        return Text(bits_text(self._text(expr.operand).glsl, expr.operand.type, expr.type))
 
-    def _word_part(self, expr: WordPart) -> Text:
-        assert isinstance(expr.type, Scalar)
-        word, start = self._text(expr.word), self._start(expr.number, expr.type)
-        if self._value_type(expr.type) == "float":
-            shifted = word if start.glsl == "0" else joined(">>", SHIFT, word, start)
-            return Text(f"{self._shared.helpers.use(NARROW_FLOATS[expr.type].value)}({shifted.glsl})")
-        if expr.type.is_narrow_float:
-            number = expr.number
-            at = (
-                f".{'xy'[int(number.value) & 1]}"
-                if isinstance(number, ir.Const)
-                else f"[{self._text(number).glsl} & 1]"
-            )
-            return Text(f"unpackFloat2x16({word.glsl}){at}")
-        if expr.type.kind == "int":
-            return Text(f"bitfieldExtract(int({word.glsl}), {start.glsl}, {expr.type.bits})")
-        return Text(f"int(bitfieldExtract({word.glsl}, {start.glsl}, {expr.type.bits}))")
-
-    def _with_word_part(self, expr: WithWordPart) -> Text:
-        kind = expr.element
-        word, start = self._text(expr.word), self._start(expr.number, kind)
-        value = self._text(expr.value).glsl
-        bits = f"uint({value})"
-        if self._value_type(kind) == "float":
-            bits = f"{self._shared.helpers.use(NARROW_FLOATS[kind].bits)}({value})"
-        elif kind.is_narrow_float:
-            bits = f"packFloat2x16(f16vec2({value}, 0.0hf))"
-        return Text(f"bitfieldInsert({word.glsl}, {bits}, {start.glsl}, {kind.bits})")
-
-    def _start(self, number: ir.Expr, kind: Scalar) -> Text:
-        """The first bit of an element in its word."""
-        most, by = 32 // kind.bits - 1, kind.bits.bit_length() - 1
-        if isinstance(number, ir.Const):
-            return Text(str((int(number.value) & most) << by))
-        return Text(f"({in_parentheses(self._text(number), POSTFIX)} & {most}) << {by}", SHIFT)
-
-    def _small_bits(self, text: Text, old: Scalar, new: Scalar) -> Text:
-        """The bits of a small type as another of its size."""
-        helpers = self._shared.helpers
-        if old.is_narrow_float:
-            value = _as_float(text.glsl, self._value_type(old))
-            text = Text(f"int({helpers.use(NARROW_FLOATS[old].bits)}({value}))")
-        if new.is_narrow_float:
-            value, wanted = f"{helpers.use(NARROW_FLOATS[new].value)}(uint({text.glsl}))", self._value_type(new)
-            return Text(value if wanted == "float" else f"{wanted}({value})")
-        if new.kind == "int":
-            return Text(f"bitfieldExtract({text.glsl}, 0, {new.bits})")
-        return joined("&", AND, text, Text(hex(int_range(new)[1])))
+    def _within(self, expr: Within) -> Text:
+        return self._text(expr.operand)
 
     def _select(self, expr: ir.Select) -> Text:
         return choice(self._text(expr.condition), self._text(expr.then), self._text(expr.orelse))
@@ -483,10 +309,12 @@ class ExpressionPrinter:
         if expr.name == "abs" and kind.kind == "int" and "halved_magnitudes" in self._shared.quirks:
             name = self._shared.helpers.use("magnitude", kind if kind.bits == 64 else INT32)
             return Text(f"{name}({self._text(expr.args[0]).glsl})")
-        if row.native is not None and row.native[0] in self._shared.forms.types:
+        if row.native is not None and row.native[0] in self._shared.features:
             self._shared.helpers.add(row.name, row.native[1])
             return Text(row.glsl_for(kind.name).format(*(self._text(a).glsl for a in expr.args)), POSTFIX)
-        text = self._shared.helpers.call(row, kind, [self._text(a).glsl for a in expr.args])
+        # What `precise` says of the result does not reach into the rounding.
+        argument = self.operand if row.name in _OF_NARROW_TYPES else self._text
+        text = self._shared.helpers.call(row, kind, [argument(a).glsl for a in expr.args])
         return Text(text, UNARY if text.startswith("!") else POSTFIX)
 
     def _binary(self, expr: ir.Binary) -> Text:

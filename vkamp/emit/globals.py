@@ -8,7 +8,6 @@ from functools import cached_property
 
 from vkamp.artifacts import PushWord, Quirk
 from vkamp.emit.helpers import COUNT_NAME, Helpers
-from vkamp.emit.narrow_types import Forms
 from vkamp.emit.text import Text
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import uses_subgroups
@@ -37,8 +36,8 @@ class Globals:
     struct_names: dict[Struct, str]
     field_names: dict[Struct, dict[str, str]]
     word_names: dict[PushWord, str]
-    #: What the device has of small types.
-    forms: Forms = field(default_factory=Forms)
+    #: The features of the device.
+    features: frozenset[str] = frozenset()
     #: Whether each thread has a piece of several elements.
     in_pieces: bool = False
     #: Bytes of the kernel's smallest type, at most 4.

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from vkamp.artifacts import Quirk
 from vkamp.emit.conversions import CONVERSION_TEXTS, conversion
-from vkamp.emit.narrow_types import NARROW_FLOAT_TEXTS
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.glsl_library import function_names, functions, needed_by
+from vkamp.ir.narrow_floats import CALLED, NARROW_ROWS
 from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import VECTORS, Scalar, Vector
@@ -19,7 +19,8 @@ _VECTOR_PREFIX = {"int32": "i", "uint32": "u", "float32": "", "float64": "d", "f
 #: By the name of a scalar or vector type.
 GLSL_TYPES = {
     "bool": "bool", "int32": "int", "uint32": "uint", "float32": "float", "float16": "float16_t",
-    "int64": "int64_t", "uint64": "uint64_t", "float64": "double",
+    "int64": "int64_t", "uint64": "uint64_t", "float64": "double", "bfloat16": "uint16_t",
+    "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t",
     **{name: f"{_VECTOR_PREFIX[v.element.name]}vec{v.count}" for name, v in VECTORS.items()},
 }  # fmt: skip
 
@@ -228,7 +229,7 @@ _TEXTS = {
     "trunc_mod int32": _INT_TRUNC_MOD,
     "magnitude int32": _MAGNITUDE,
     "magnitude int64": _long(_MAGNITUDE),
-    **NARROW_FLOAT_TEXTS,
+    **{row.name: row.helper for row in NARROW_ROWS if row.helper},
     **{row.name: row.helper for row in BUILTINS.values() if row.helper},
     "floor_div int64": _long(_INT_FLOOR_DIV),
     "floor_mod int64": _long(_INT_FLOOR_MOD),
@@ -327,14 +328,7 @@ class Helpers:
             self._used.add("fmod")
         elif key in ("floor_div float64", "floor_mod float64"):
             self._doubles |= needed_by("precise_fmod()", "doubles")
-        elif key in NARROW_FLOAT_TEXTS:
-            self._used |= {called for called in NARROW_FLOAT_TEXTS if f"{called}(" in NARROW_FLOAT_TEXTS[key]}
         return name
-
-    def use_of_vector(self, name: str, count: int) -> str:
-        """Notes the use of a conversion of floats for the components of a vector and returns its name."""
-        self._used.add(f"{name} {count}")
-        return self.use(name)
 
     def convert(self, direction: str, kind: Vector) -> str:
         """The function between a vector and the array of its components that memory holds; ``to`` is to a vector."""
@@ -367,7 +361,7 @@ class Helpers:
         else:
             self._library |= needed_by(template)
             if row.helper:
-                self._used.add(row.name)
+                self._used |= {row.name, *CALLED.get(row.name, ())}
         if not _repeats(template):
             return template.format(*(map(_closed, args) if _OPERAND.search(template) else args))
         name = _wrapper_name(row, kind.name)

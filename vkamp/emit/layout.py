@@ -53,8 +53,6 @@ def structs_of(kernel: ir.Kernel) -> list[Struct]:
                 add(item.type)
             found.setdefault(kind)
 
-    for buffer in kernel.buffers:
-        add(buffer.element)
     for _, element in typed_access(kernel):
         add(element)
     for variable in kernel.tile_statics:

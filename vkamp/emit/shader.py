@@ -13,13 +13,13 @@ from vkamp.emit.globals import Globals, word_type
 from vkamp.emit.helpers import GLSL_TYPES, HELPER_NAMES
 from vkamp.emit.layout import StorageBlock, piece_views, storage_blocks, struct_members, structs_of
 from vkamp.emit.names import Namer
-from vkamp.emit.narrow_types import Forms
 from vkamp.emit.statements import Line, fence_glsl, function_lines, holds_float, type_text
 from vkamp.emit.text import Text, operation
 from vkamp.emit.threads import LAUNCH_NAMES, grid_word
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.dataflow import changed_parameters
+from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.packed import DOT_PRODUCTS
 from vkamp.ir.requirements import (
     access,
@@ -57,7 +57,7 @@ class _Shader:
         self.kernel = kernel
         self.pieces = pieces
         self.target = target
-        self.forms = Forms(target.types)
+        self.types = DeviceTypes(target.types)
         self.blocks = storage_blocks(kernel)
         self.views = piece_views(kernel, self.blocks)
         self.names = Namer()
@@ -83,7 +83,7 @@ class _Shader:
             first, kind = block.params[0], block.element
             if kind == first.element:
                 name = give(first.name)
-            elif self.forms.packs(first.element) and kind == UINT32:
+            elif self.types.packs(first.element) and kind == UINT32:
                 name = give(f"{first.name}_words")
             else:
                 name = give(f"{first.name}_as_{_type_name(kind)}")
@@ -102,7 +102,7 @@ class _Shader:
             struct_names,
             fields,
             words,
-            self.forms,
+            self.target.types,
             self.pieces is not None,
             memory_unit(self.kernel),
             quirks=self.target.quirks,
@@ -131,7 +131,7 @@ class _Shader:
             push_binding=words.binding,
             local_size=self._local_size(),
             folded=self.target.folded,
-            shared_bytes=sum(self.forms.size(v.type) for v in self.kernel.tile_statics),
+            shared_bytes=sum(self.types.size(v.type) for v in self.kernel.tile_statics),
             lines=tuple(line.span for line in lines),
             pieces=self.pieces,
             subgroup_size=self.kernel.subgroup_size if self.kernel.full_subgroups else None,
@@ -200,15 +200,11 @@ class _Shader:
         for name in names.values():
             pads.reserve(name)
         lines = [f"struct {self.globals.struct_names[struct]} {{"]
-        split = self.forms.splits(struct)
         for member in struct_members(struct):
             if member.field is None:
-                if not split:
-                    lines.append(f"    {self._padding(struct, member.bytes, pads)};")
+                lines.append(f"    {self._padding(struct, member.bytes, pads)};")
             else:
-                base, suffix = type_text(
-                    member.field.type, self.globals.struct_names, self.forms, packed=True, kept=True
-                )
+                base, suffix = type_text(member.field.type, self.globals, packed=True)
                 lines.append(f"    {base} {names[member.field.name]}{suffix};")
         return [*lines, "};"]
 
@@ -217,7 +213,7 @@ class _Shader:
         smallest = min(scalars_in(struct), key=lambda kind: (kind.size, kind.name))
         size = min(smallest.size, 4)
         array = f"[{nbytes // size}]" if nbytes > size else ""
-        return f"{(self.forms.kept(smallest) if size < 4 else None) or 'uint'} {names.give('padding')}{array}"
+        return f"{GLSL_TYPES[smallest.name] if size < 4 else 'uint'} {names.give('padding')}{array}"
 
     def _launch(self, words: _Words) -> list[str]:
         """The launch words: push constants, or a buffer where the device has too few of them."""
@@ -231,15 +227,13 @@ class _Shader:
         qualifiers = "".join(f"{q} " for q in block.qualifiers)
         # std430 would put vectors of three components 16 bytes apart.
         is_packed = isinstance(block.element, Vector) and block.element.count == 3
-        base, suffix = type_text(block.element, self.globals.struct_names, self.forms, packed=is_packed)
-        if isinstance(block.element, Scalar):
-            base = self.forms.buffered(block.element) or base
+        base, suffix = type_text(block.element, self.globals, packed=is_packed)
         is_precise = self.kernel.precise and block.access.writes and holds_float(block.element)
         member = f"{'precise ' if is_precise else ''}{base} {self._name(block)}"
         lines = []
         names = list(dict.fromkeys(p.name for p in block.params))
         if block.element != block.params[0].element:
-            in_parts = self.forms.packs(block.params[0].element) and block.element == UINT32
+            in_parts = self.types.packs(block.params[0].element) and block.element == UINT32
             text = "in words of 32 bits" if in_parts else f"as {_type_name(block.element)}s"
             lines.append(f"// The memory of {_listed(names)} {text}.")
         elif len(names) > 1:
@@ -253,12 +247,12 @@ class _Shader:
 
     def _thread_variables(self) -> list[str]:
         names = self.globals.variable_names
-        return [f"{type_text(v.type, {}, self.forms)[0]} {names[v.name]};" for v in self.kernel.thread_variables]
+        return [f"{type_text(v.type, self.globals)[0]} {names[v.name]};" for v in self.kernel.thread_variables]
 
     def _tile_statics(self) -> list[str]:
         lines = []
         for variable in self.kernel.tile_statics:
-            base, suffix = type_text(variable.type, self.globals.struct_names, self.forms)
+            base, suffix = type_text(variable.type, self.globals)
             qualifier = "precise " if self.kernel.precise and holds_float(variable.type) else ""
             name = self.globals.variable_names[variable.name]
             lines.append(f"shared {qualifier}{base} {name}{suffix};")
@@ -267,7 +261,8 @@ class _Shader:
 
 def _type_name(kind: Type) -> str:
     """A type in the name of a container's memory: ``uint``, or a struct's name."""
-    return GLSL_TYPES.get(kind.name, kind.name) if isinstance(kind, (Scalar, Vector)) else str(kind)
+    is_narrow = isinstance(kind, Scalar) and kind.bits < 32
+    return GLSL_TYPES[kind.name] if isinstance(kind, (Scalar, Vector)) and not is_narrow else str(kind)
 
 
 def _listed(names: list[str]) -> str:
@@ -373,7 +368,7 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     names = ["GL_EXT_control_flow_attributes"] if hints else []
     names += [f"GL_KHR_shader_subgroup_{name}" for name in OPERATIONS if name in used]
     names += ["GL_KHR_shader_subgroup_quad"] if swaps else []
-    names += _type_extensions(types_in_use(kernel), Forms(target.types))
+    names += _type_extensions(types_in_use(kernel), DeviceTypes(target.types))
     if any(isinstance(s, ir.Atomic) and s.place.type == FLOAT32 for s in statements):
         names.append("GL_EXT_shader_atomic_float")
     if has_matrices(kernel):
@@ -385,17 +380,17 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     return [f"#extension {name} : require" for name in names]
 
 
-def _type_extensions(types: Iterable[Scalar], forms: Forms) -> list[str]:
+def _type_extensions(kinds: Iterable[Scalar], types: DeviceTypes) -> list[str]:
     """For integers of 64 bits, and for small types where the device has them."""
     names = set()
-    for kind in types:
+    for kind in kinds:
         if kind in (INT64, UINT64):
             names.add("explicit_arithmetic_types_int64")
         elif kind.bits < 32:
-            if not forms.packs(kind):
+            if not types.packs(kind):
                 names.add(f"{kind.bits}bit_storage")
-            if forms.computes(kind):
-                names.add(f"explicit_arithmetic_types_{forms.feature(kind)}")
+            if types.computes(kind):
+                names.add(f"explicit_arithmetic_types_{types.feature(kind)}")
     return [f"GL_EXT_shader_{name}" for name in sorted(names)]
 
 

@@ -13,7 +13,6 @@ from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.matrices import matrix_line, matrix_text, matrix_type
 from vkamp.emit.names import Namer
-from vkamp.emit.narrow_types import Forms
 from vkamp.emit.scopes import BODY_START, Position, ScopePlan, plan
 from vkamp.emit.text import Text, choice, operation
 from vkamp.emit.threads import thread_lines
@@ -51,23 +50,17 @@ class Line:
     span: Span | None = None
 
 
-def type_text(
-    kind: Type, struct_names: dict[Struct, str], forms: Forms, *, packed: bool = False, kept: bool = False
-) -> tuple[str, str]:
-    """A type as GLSL writes it around a name: ``("float", "[2][3]")``; ``packed``: vectors as arrays of scalars;
-    ``kept``: in an array or struct, where small types may have a form of their own."""
+def type_text(kind: Type, shared: Globals, *, packed: bool = False) -> tuple[str, str]:
+    """A type as GLSL writes it around a name: ``("float", "[2][3]")``; ``packed``: vectors as arrays of scalars."""
     if isinstance(kind, Vector) and packed:
-        return GLSL_TYPES[forms.vector(kind).element.name], f"[{kind.count}]"
-    if isinstance(kind, Scalar):
-        small = forms.kept(kind) if kept else forms.value(kind)
-        return small or GLSL_TYPES[kind.name], ""
-    if isinstance(kind, Vector):
-        return GLSL_TYPES[forms.vector(kind).name], ""
+        return GLSL_TYPES[kind.element.name], f"[{kind.count}]"
+    if isinstance(kind, (Scalar, Vector)):
+        return GLSL_TYPES[kind.name], ""
     if isinstance(kind, Struct):
-        return struct_names[kind], ""
-    if isinstance(kind, Fragments) and MATRICES in forms.types:
+        return shared.struct_names[kind], ""
+    if isinstance(kind, Fragments) and MATRICES in shared.features:
         return matrix_type(kind), "".join(f"[{n}]" for n in kind.shape[:-1])
-    base, suffix = type_text(kind.element, struct_names, forms, packed=packed, kept=True)
+    base, suffix = type_text(kind.element, shared, packed=packed)
     return base, "".join(f"[{n}]" for n in kind.shape) + suffix
 
 
@@ -209,7 +202,7 @@ class _FunctionPrinter:
             params.append(f"out {self._declaration(kind, name, holds_float(kind))}")
         result = "void"
         if len(results) == 1:
-            result = type_text(results[0], self.shared.struct_names, self.shared.forms)[0]
+            result = type_text(results[0], self.shared)[0]
             if self.kernel.precise and holds_float(results[0]):
                 result = f"precise {result}"
         return f"{result} {self.shared.function_names[self.function.name]}({', '.join(params)})"
@@ -220,7 +213,7 @@ class _FunctionPrinter:
         return f"inout {text}" if param.name in self.written else text
 
     def _declaration(self, kind: Type, name: str, is_precise: bool) -> str:
-        base, suffix = type_text(kind, self.shared.struct_names, self.shared.forms)
+        base, suffix = type_text(kind, self.shared)
         qualifier = "precise " if is_precise and self.kernel.precise else ""
         return f"{qualifier}{base} {name}{suffix}"
 
@@ -303,7 +296,6 @@ class _FunctionPrinter:
         if isinstance(place, ir.Local) and self._declares(position, place.variable):
             self.add(f"{self._declared(place.variable)} = {text(value)};", statement.span)
             return
-        value = self.expressions.for_memory(place, value)
         if isinstance(place.type, Vector) and is_packed(place):
             self._assign_packed(place, value, text, statement.span)
             return
@@ -317,7 +309,7 @@ class _FunctionPrinter:
                 left = self.expressions.place(place)
                 self.add(f"{left} {sign}= {text(right)};", statement.span)
                 return
-        self.add(f"{self.expressions.place(place)} = {self.expressions.as_kept(place, text(value))};", statement.span)
+        self.add(f"{self.expressions.place(place)} = {text(value)};", statement.span)
 
     def _assign_packed(self, place: ir.Place, value: ir.Expr, text: Callable[[ir.Expr], str], span: Span) -> None:
         """Stores a vector, or some components of one, in an array of its components."""
@@ -384,7 +376,7 @@ class _FunctionPrinter:
         own = position in self.plan.headers
         counter = name if own else self.names.give(f"{name}_counter")
         stop = self._bound(statement.stop, changed, f"{name}_stop", statement.span)
-        kind = type_text(statement.variable.type, {}, self.shared.forms)[0]
+        kind = type_text(statement.variable.type, self.shared)[0]
         start = self.expressions.plain(statement.start)
         if step is None:
             by = self._bound(statement.step, changed, f"{name}_step", statement.span)
@@ -446,7 +438,7 @@ class _FunctionPrinter:
         text = self.expressions.operand(bound)
         if _is_simple_and_fixed(bound, changed):
             return text
-        kind = type_text(bound.type, {}, self.shared.forms)[0]
+        kind = type_text(bound.type, self.shared)[0]
         free = self.names.give(name)
         self.add(f"const {kind} {free} = {text.glsl};", span)
         return Text(free)

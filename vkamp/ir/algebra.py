@@ -39,6 +39,17 @@ def as_int(expr: ir.Expr) -> ir.Expr:
     return integer(int(expr.value), expr) if isinstance(expr, ir.Const) else ir.Cast(expr.span, INT32, expr)
 
 
+def lowest_bits(expr: ir.Expr, bits: int) -> ir.Expr:
+    """An expression whose lowest bits are those of an integer expression: without conversions that keep them."""
+    while isinstance(expr, ir.Cast) and _has_bits(expr.type, bits) and _has_bits(expr.operand.type, bits):
+        expr = expr.operand
+    return expr
+
+
+def _has_bits(kind: Type, bits: int) -> bool:
+    return isinstance(kind, Scalar) and kind.is_integer and kind.bits >= bits
+
+
 def repeated(expr: ir.Expr) -> ir.Expr | None:
     """The scalar that a vector repeats; ``None``: other expressions."""
     return expr.parts[0] if isinstance(expr, ir.Construct) and len(expr.parts) == 1 else None

@@ -19,6 +19,7 @@ from vkamp.ir.bits import BIT_ROWS
 from vkamp.ir.direct3d import DIRECT3D_ROWS
 from vkamp.ir.doubles import with_double
 from vkamp.ir.extended import EXTENDED_ROWS, EXTENDED_TUPLES
+from vkamp.ir.narrow_floats import NARROW_ROWS
 from vkamp.ir.packed import PACKED_ROWS
 from vkamp.ir.precise import PRECISE_ROWS, PRECISE_TUPLES, ldexp, power, round_away, rsqrt
 from vkamp.ir.rows import AtomicRow, BuiltinRow, IntegerForm, TupleRow, float_reference
@@ -220,7 +221,7 @@ _ROWS = (
 #: By row name.
 BUILTINS: dict[str, BuiltinRow] = {
     row.name: with_double(row)
-    for row in (*_ROWS, *BIT_ROWS, *EXTENDED_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS, *PACKED_ROWS)
+    for row in (*_ROWS, *BIT_ROWS, *EXTENDED_ROWS, *PRECISE_ROWS, *DIRECT3D_ROWS, *PACKED_ROWS, *NARROW_ROWS)
 }
 
 

@@ -42,24 +42,12 @@ class PureCall(ir.Expr):
 
 
 @dataclass(frozen=True, repr=False)
-class WordPart(ir.Expr):
-    """The ``number``-th of a row of elements of a type of 8 or 16 bits; ``word`` is the uint32 that holds it."""
+class Within(ir.Expr):
+    """An int32 that is known to be a value of the narrower integer type ``kind``."""
 
     LEVEL = "lowered"
-    word: ir.Expr
-    number: ir.Expr
-
-
-@dataclass(frozen=True, repr=False)
-class WithWordPart(ir.Expr):
-    """``word`` with another value for one of its elements, which have the type ``element``: a value of that type, or of
-    one that values of that type fit in, of which the lowest bits are taken."""
-
-    LEVEL = "lowered"
-    word: ir.Expr
-    number: ir.Expr
-    value: ir.Expr
-    element: Scalar
+    operand: ir.Expr
+    kind: Scalar
 
 
 @dataclass(frozen=True, repr=False)

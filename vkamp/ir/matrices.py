@@ -22,6 +22,7 @@ from vkamp.ir.types import (
     FLOAT16,
     FLOAT32,
     INT32,
+    NARROW_FLOATS,
     UINT32,
     VECTORS,
     Fragments,
@@ -260,7 +261,7 @@ class Bodies:
         a, b, c = operands
         kind, inner = kind_of(target), kind_of(a).columns
         row, column, k = self.local("row"), self.local("column"), self.local("k")
-        wide = FLOAT32 if kind.element in (FLOAT16, BFLOAT16) else kind.element
+        wide = FLOAT32 if kind.element in NARROW_FLOATS else kind.element
         total = self.local("total", wide)
         at = self._slot(kind, self._read(row), self._read(column))
         left = element_place(a, self._plus(self._times(self._read(row), inner), self._read(k)))

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
-from vkamp.ir.types import Array, Scalar, Struct, Type, Vector, scalars_in
+from vkamp.artifacts import MATRICES
+from vkamp.ir.types import (
+    FLOAT32,
+    INT32,
+    Array,
+    Field,
+    Fragments,
+    Scalar,
+    Struct,
+    Type,
+    Vector,
+    alignment_of,
+    scalars_in,
+)
 
 
 @dataclass(frozen=True)
@@ -33,12 +47,41 @@ class DeviceTypes:
             return not self.computes(kind.element) or self.packs(kind.element)
         return isinstance(kind, Struct) and not all(self.computes(scalar) for scalar in scalars_in(kind))
 
+    def value(self, kind: Type) -> Type:
+        """The type in which shaders for the device have the values of a type, and variables of it."""
+        if not isinstance(kind, Scalar):
+            return self.kept(kind)
+        if kind.bits >= 32 or (kind.is_narrow_float and self.computes(kind)):
+            return kind
+        return INT32 if kind.is_integer else FLOAT32
+
+    def kept(self, kind: Type) -> Type:
+        """The type of elements of arrays, and of members of structs, that the shader has for a type."""
+        if isinstance(kind, Struct):
+            return self._struct(kind)
+        if isinstance(kind, Scalar):
+            return kind if self.computes(kind) else self.value(kind)
+        if isinstance(kind, Fragments) and MATRICES in self.types:
+            return kind
+        element = self.kept(kind.element)
+        return kind if element == kind.element else dataclasses.replace(kind, element=element)  # type: ignore[arg-type]
+
+    def _struct(self, kind: Struct) -> Struct:
+        if not self.splits(kind):
+            return kind
+        fields: list[Field] = []
+        end = 0
+        for member in sorted(kind.fields, key=lambda field: field.offset):
+            made = self.kept(member.type)
+            start = -(-end // alignment_of(made)) * alignment_of(made)
+            fields.append(Field(member.name, made, start))
+            end = start + made.size
+        most = max(alignment_of(field.type) for field in fields)
+        return dataclasses.replace(kind, fields=tuple(fields), size=-(-end // most) * most)
+
     def size(self, kind: Type) -> int:
         """The bytes of a type in arrays of the kernel. Three components may take as many bytes as four."""
-        if isinstance(kind, Array):
-            return kind.count * self.size(kind.element)
-        if isinstance(kind, Struct):
-            return sum(self.size(member.type) for member in kind.fields) if self.splits(kind) else kind.size
-        if isinstance(kind, Scalar):
-            return kind.size if self.computes(kind) else 4
-        return self.size(kind.element) * (4 if kind.count == 3 else kind.count)
+        made = self.kept(kind)
+        if isinstance(made, Array):
+            return made.count * self.size(made.element)
+        return made.size * 4 // 3 if isinstance(made, Vector) and made.count == 3 else made.size

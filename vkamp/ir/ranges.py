@@ -14,6 +14,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import Interval, interval, union, whole
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.dataflow import targets
+from vkamp.ir.lowered import Within
 from vkamp.ir.types import INT32, Scalar, Type, int_range
 
 _INT_MAX = int_range(INT32)[1]
@@ -89,6 +90,8 @@ class Ranges:
             low, high = self.of(expr.index)
             last = expr.extent - 1
             return (max(low, 0), min(high, last)) if low <= last and high >= 0 else (0, last)
+        if isinstance(expr, Within):
+            return whole(expr.kind)
         if isinstance(expr, ir.Select):
             return union(self.of(expr.then), self.of(expr.orelse))
         if isinstance(expr, ir.Cast):

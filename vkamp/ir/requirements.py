@@ -167,7 +167,8 @@ def has_float_atomics(kernel: ir.Kernel) -> bool:
 
 def memory_unit(kernel: ir.Kernel) -> int:
     """The bytes in which addresses of the kernel's memory are counted: its smallest scalar's, and at most 4."""
-    return min([4, *(scalar.size for scalar in types_in_use(kernel))])
+    elements = (scalar for buffer in kernel.buffers for scalar in scalars_in(buffer.element))
+    return min([4, *(scalar.size for scalar in (*types_in_use(kernel), *elements))])
 
 
 # -- subgroups -----------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from vkamp.records import dataclass
 # Type classes of parameters: all parameters of one class letter get one common type.
 #   F  float32, and float64 where the row has a form for it
 #   N  a number of 32 or 64 bits   S  a signed one   I  int32 exactly   U  uint32 exactly   Z  int32 or uint32   B  bool
-#   H  float16 exactly
-TypeClass = Literal["F", "N", "S", "I", "U", "Z", "B", "H"]
+#   H  float16 exactly   D  float64 exactly
+TypeClass = Literal["F", "N", "S", "I", "U", "Z", "B", "H", "D"]
 
 #: The scalar types of each class.
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -25,6 +25,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "Z": ("int32", "uint32"),
     "B": ("bool",),
     "H": ("float16",),
+    "D": ("float64",),
 }
 
 

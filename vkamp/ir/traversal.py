@@ -218,6 +218,8 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
 def map_operands(node: _N, change: Callable[[Any], Node]) -> _N:
     """The node with ``change`` applied to each of its direct operands, in evaluation order; not to nested blocks."""
     fields = FIELDS[type(node)]
+    if not fields.operands:
+        return node
     updates: dict[str, object] = {}
     for name, several in reversed(fields.operands):
         value = getattr(node, name)
@@ -246,8 +248,11 @@ def results(statement: Stmt) -> tuple[Variable, ...]:
 
 def map_variables(node: _N, change: Callable[[Variable], Variable]) -> _N:
     """The node with ``change`` applied to the variables that it names itself: a statement's results, a local's."""
+    variables = FIELDS[type(node)].variables
+    if not variables:
+        return node
     updates: dict[str, object] = {}
-    for name, several in FIELDS[type(node)].variables:
+    for name, several in variables:
         value = getattr(node, name)
         if several:
             new = tuple(v and change(v) for v in value)

@@ -82,6 +82,9 @@ SCALARS = {t.name: t for t in (BOOL, INT32, UINT32, FLOAT32, INT64, UINT64, FLOA
 #: Types that memory holds, and nothing else: a value that is read from it is :func:`promoted`.
 SMALL = {t.name: t for t in (INT8, UINT8, INT16, UINT16, BFLOAT16)}
 
+#: The floats of 16 bits.
+NARROW_FLOATS = (FLOAT16, BFLOAT16)
+
 #: The scalars that containers can hold.
 NUMBERS = {t.name: t for t in (*SCALARS.values(), *SMALL.values()) if t != BOOL}
 

@@ -549,7 +549,8 @@ class _FunctionVerifier:
         scalar = self.scalars.get(expr.name)
         if scalar is None:
             _fail(expr.span, f"no scalar is called {expr.name}")
-        self.same(expr, expr.type, scalar.type)
+        is_wide = self.is_lowered and scalar.type.is_narrow_float and expr.type == FLOAT32
+        self.same(expr, expr.type, FLOAT32 if is_wide else scalar.type)
 
     def _thread_index(self, expr: ir.ThreadIndex) -> None:
         allowed: tuple[str, ...] = ("global",)
@@ -681,17 +682,10 @@ class _FunctionVerifier:
     def _pure_call(self, expr: lowered.PureCall) -> None:
         self.expect(self.callee(expr).results == (expr.type,), expr, "other results")
 
-    def _word_part(self, expr: lowered.WordPart | lowered.WithWordPart, part: Type | None = None) -> None:
-        self.same(expr, self.scalar(expr.word), UINT32)
-        self.same(expr, self.scalar(expr.number), INT32)
-        kind = part or expr.type
-        self.expect(isinstance(kind, Scalar) and kind.bits < 32, expr, f"{kind} as a part of a word")
-
-    def _with_word_part(self, expr: lowered.WithWordPart) -> None:
-        self._word_part(expr, expr.element)
-        wide = FLOAT32 if expr.element.kind == "float" else INT32
-        self.expect(self.scalar(expr.value) in (expr.element, wide), expr, "another type's value")
-        self.same(expr, expr.type, UINT32)
+    def _within(self, expr: lowered.Within) -> None:
+        self.same(expr, self.scalar(expr.operand), INT32)
+        self.expect(expr.kind.is_integer and expr.kind.bits < 32, expr, f"{expr.kind} in an int32")
+        self.same(expr, expr.type, INT32)
 
 
 STATEMENTS = ir.handlers(_FunctionVerifier, ir.Stmt)

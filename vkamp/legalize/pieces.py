@@ -22,19 +22,19 @@ from vkamp.ir.addresses import element_number
 from vkamp.ir.algebra import sum_of
 from vkamp.ir.build import Builder
 from vkamp.ir.dataflow import exposed
-from vkamp.ir.lowered import LaunchWord, WithWordPart, WordPart
+from vkamp.ir.lowered import LaunchWord
 from vkamp.ir.rewrite import changed, declaring, nowhere
-from vkamp.ir.types import INT32, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
+from vkamp.ir.types import INT32, NARROW_FLOATS, UINT32, VECTOR_LETTERS, Scalar, Type, Vector
 from vkamp.legalize.plain_bodies import (
     WORD,
     ElementBlock,
     PieceChoice,
     PlainBody,
     chosen,
-    is_narrow,
     names_index,
     peeled,
 )
+from vkamp.legalize.word_parts import with_word_part, word_part
 
 #: Up to this many elements, the calls for a piece are unrolled; beyond that they are in a loop.
 _MAX_IN_A_ROW = 4
@@ -136,7 +136,7 @@ class _PieceKernel:
                     index = elements.new(f"{self.original.index_name}_{node.dim}", INT32, node.span)
                     indices[node.dim] = dataclasses.replace(index, storage="parameter")
                 return make.load(indices[node.dim])
-            if isinstance(node, ir.Cast) and is_narrow(node.type) and isinstance(node.operand, ir.ScalarValue):
+            if isinstance(node, ir.Cast) and isinstance(node.operand, ir.ScalarValue) and node.type in NARROW_FLOATS:
                 name = node.operand.name
                 if name not in self.halves:
                     self.halves[name] = elements.new(f"{name}_half", node.type, node.span)
@@ -209,7 +209,8 @@ class _PieceKernel:
     def value(self, name: str, number: ir.Expr) -> ir.Expr:
         """The value of an element of a piece."""
         element, loaded = self.buffers[name].element, self.make.load(self.in_values(name, number))
-        return loaded if element.size >= WORD else WordPart(self.span, element, loaded, number)
+        assert isinstance(element, Scalar)
+        return loaded if element.size >= WORD else word_part(loaded, number, element)
 
     def put(self, name: str, number: ir.Expr, last: ir.Expr, value: ir.Expr) -> ir.Stmt:
         """Stores an element in the piece, or in memory if the container has no pieces."""
@@ -218,7 +219,7 @@ class _PieceKernel:
         place, element = self.in_values(name, number), self.buffers[name].element
         if element.size < WORD:
             assert isinstance(element, Scalar)
-            value = WithWordPart(self.span, UINT32, self.make.load(place), number, value, element)
+            value = with_word_part(self.make.load(place), number, value, element)
         return self.make.set(place, value)
 
     def main(self, function: ir.Function, params: list[_Given], loaded: list[str]) -> ir.Block:

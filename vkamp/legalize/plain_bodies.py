@@ -211,11 +211,6 @@ def _is_own(place: ir.BufferElement, rank: int, body: PlainBody) -> bool:
     return len(indices) == rank and all(isinstance(i, ir.ThreadIndex) and i.dim == d for d, i in enumerate(indices))
 
 
-def is_narrow(kind: Type) -> bool:
-    """Whether a type is a float of 16 bits."""
-    return isinstance(kind, Scalar) and kind.is_narrow_float
-
-
 def _fits(buffer: ir.BufferParam, target: Target) -> bool:
     """Whether there are pieces of a container's elements."""
     kind = buffer.element

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.algebra import as_int
+from vkamp.ir.algebra import as_int, integer, lowest_bits, operation
 from vkamp.ir.build import Builder
-from vkamp.ir.lowered import MemoryElement, PureCall, WithWordPart, WordPart
+from vkamp.ir.lowered import BitCast, MemoryElement, PureCall
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.rewrite import Names, nowhere
-from vkamp.ir.types import FLOAT32, FLOAT64, INT32, UINT32, Scalar, Type, promoted
+from vkamp.ir.types import FLOAT64, INT32, UINT16, UINT32, Scalar, Type
 from vkamp.legalize.atomic_updates import update
 
 
@@ -26,6 +26,34 @@ def in_words(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
     # Words that are accessed in pieces are declared once, as the words that they are.
     views = made.views - {(buffer, UINT32) for buffer, _, _ in accessors.names}
     return dataclasses.replace(made, functions=functions, views=views)
+
+
+def word_part(word: ir.Expr, number: ir.Expr, kind: Scalar) -> ir.Expr:
+    """The ``number``-th of a row of elements of a type of 8 or 16 bits; ``word`` is the uint32 that holds it."""
+    span, start, count = word.span, _first_bit(number, kind), integer(kind.bits, number)
+    if not kind.is_integer:
+        return BitCast(span, kind, ir.Cast(span, UINT16, operation(span, UINT32, "shr", word, start)))
+    if kind.kind == "int":
+        return ir.Cast(span, kind, ir.Builtin(span, INT32, "signed_bits", (as_int(word), start, count)))
+    return ir.Cast(span, kind, as_int(ir.Builtin(span, UINT32, "unsigned_bits", (word, start, count))))
+
+
+def with_word_part(word: ir.Expr, number: ir.Expr, value: ir.Expr, kind: Scalar) -> ir.Expr:
+    """``word`` with another value for one of its elements: one of the type ``kind``, or one that such values fit in, of
+    which the lowest bits are taken.
+    """
+    span, count = word.span, integer(kind.bits, number)
+    if not kind.is_integer:
+        value = BitCast(span, UINT16, value if value.type == kind else ir.Cast(span, kind, value))
+    bits = ir.Cast(span, UINT32, value)
+    return ir.Builtin(span, UINT32, "with_bits", (word, bits, _first_bit(number, kind), count))
+
+
+def _first_bit(number: ir.Expr, kind: Scalar) -> ir.Expr:
+    """The first bit of an element in its word."""
+    most, by = 32 // kind.bits - 1, kind.bits.bit_length() - 1
+    place = operation(number.span, INT32, "bitand", number, integer(most, number))
+    return operation(number.span, INT32, "shl", place, integer(by, number))
 
 
 class _Accessors:
@@ -53,18 +81,15 @@ class _Accessors:
     def is_part(self, place: ir.Place) -> bool:
         return isinstance(place, MemoryElement) and self.types.packs(place.type)
 
-    def value_type(self, kind: Scalar) -> Scalar:
-        """The type of the values that are stored: conversions to a part of a word drop what does not fit."""
-        return promoted(kind) if self.types.computes(kind) or kind.is_integer else FLOAT32
-
     def stored(self, value: ir.Expr) -> ir.Expr:
         """A value as the argument of a function that stores it, which converts it."""
         kind = value.type
         assert isinstance(kind, Scalar)
+        value = lowest_bits(value, kind.bits)
         # A float64 is rounded once: the conversion remains.
-        if isinstance(value, ir.Cast) and (kind.is_integer or value.operand.type != FLOAT64):
+        if isinstance(value, ir.Cast) and value.type == kind and (kind.is_integer or value.operand.type != FLOAT64):
             value = value.operand
-        wanted = self.value_type(kind)
+        wanted = self.types.value(kind)
         if wanted == INT32:
             return as_int(value)
         return value if value.type == wanted else ir.Cast(value.span, wanted, value)
@@ -96,20 +121,20 @@ class _Accessors:
     def loading(self, buffer: str, kind: Scalar) -> ir.Function:
         make, index = self.make, self.variable("index", INT32, "parameter")
         name, owner = self.named(buffer, kind, "load")
-        part = WordPart(make.span, kind, make.load(self.word(buffer, kind, make.load(index))), make.load(index))
+        part = word_part(make.load(self.word(buffer, kind, make.load(index))), make.load(index), kind)
         doc = f"Loads an element of {owner} from its 32-bit word."
         return make.function(name, doc, (index,), (kind,), (ir.Return(make.span, (part,)),))
 
     def storing(self, buffer: str, kind: Scalar) -> ir.Function:
         make, index = self.make, self.variable("index", INT32, "parameter")
-        value = self.variable("value", self.value_type(kind), "parameter")
+        value = self.variable("value", self.types.value(kind), "parameter")
         name, owner = self.named(buffer, kind, "store")
         element = self.word(buffer, kind, make.load(index))
         number = self.variable("word", INT32)
         word = dataclasses.replace(element, indices=(make.load(number),))
 
         def changed(before: ir.Expr) -> tuple[ir.Block, ir.Expr]:
-            return (), WithWordPart(make.span, UINT32, before, make.load(index), make.load(value), kind)
+            return (), with_word_part(before, make.load(index), make.load(value), kind)
 
         body = (make.set(number, element.indices[0]), *update(make, word, changed))
         doc = f"Stores an element of {owner} atomically: other threads may store to the rest of its 32-bit word."

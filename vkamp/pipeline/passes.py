@@ -12,7 +12,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.matrix_forms import of_device, thread_by_thread
 from vkamp.ir.narrow_types import DeviceTypes
 from vkamp.ir.passes import optional, required, verify_if_asked
-from vkamp.ir.requirements import has_matrices, types_in_use
+from vkamp.ir.requirements import has_float_atomics, has_matrices, types_in_use
 from vkamp.ir.types import Array
 from vkamp.ir.unroll import limited
 from vkamp.legalize.atomic_updates import without_float_atomics
@@ -25,6 +25,7 @@ from vkamp.legalize.equal_functions import without_copies
 from vkamp.legalize.kept_barriers import kept_barriers
 from vkamp.legalize.lower_addresses import lower_places, memory_elements
 from vkamp.legalize.narrow_floats import widened
+from vkamp.legalize.narrow_types import in_device_types
 from vkamp.legalize.pieces import in_pieces
 from vkamp.legalize.quick_loops import quick_loops
 from vkamp.legalize.quotients import split_quotients
@@ -58,6 +59,7 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     kernel = _must("matrices", kernel, form)
     # GLSL copies arrays that are arguments: a function with a tile_static array is made once for each array.
     kernel = _must("places", kernel, bind_arrays)
+    updates_floats = has_float_atomics(kernel)
     # GLSL has no views. Floats that are updated atomically are words, where the device has no atomics of floats.
     kernel = _must("places", kernel, lambda k: lower_places(k, target.types))
     has_narrow_types = any(kind.bits < 32 for kind in types_in_use(kernel))
@@ -102,9 +104,12 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     # GLSL sees a buffer as an array of one dimension.  Late, for the passes before know containers by their indices.
     kernel = _must("places", kernel, memory_elements)
     # Nor atomics of floats, nor parts of words.
-    kernel = _must("places", kernel, without_float_atomics)
+    if updates_floats:
+        kernel = _must("places", kernel, without_float_atomics)
     if has_narrow_types:
         kernel = _must("places", kernel, lambda k: in_words(k, types))
+        # Nor values of 8 bits, nor of 16 where the device lacks them.
+        kernel = _must("places", kernel, lambda k: in_device_types(k, types))
     return kernel, pieces
 
 

@@ -8,12 +8,6 @@
 
 layout(local_size_x = 8) in;
 
-struct pixel {
-    float r;
-    float g;
-    float b;
-};
-
 layout(std430, set = 0, binding = 0) coherent buffer sums_buffer {
     float sums[];
 };

@@ -60,7 +60,7 @@ void main() {
         uvec4 y_values = y_as_uvec4[first >> 3];
         uvec4 out_values = uvec4(0u);
         [[unroll]] for (int k = 0; k < 8; ++k) {
-            out_values[k >> 1] = bitfieldInsert(out_values[k >> 1], packFloat2x16(f16vec2(element(unpackFloat2x16(x_values[k >> 1])[k & 1], unpackFloat2x16(y_values[k >> 1])[k & 1]), 0.0hf)), (k & 1) << 4, 16);
+            out_values[k >> 1] = bitfieldInsert(out_values[k >> 1], packFloat2x16(f16vec2(element(unpackFloat2x16(x_values[k >> 1] >> ((k & 1) << 4)).x, unpackFloat2x16(y_values[k >> 1] >> ((k & 1) << 4)).x), 0.0hf)), (k & 1) << 4, 16);
         }
         out_as_uvec4[first >> 3] = out_values;
     } else {

@@ -53,7 +53,7 @@ void store_y(int index, int value) {
 
 int element(int x_value, int y_value) {
     // y[idx] = a * x[idx] + y[idx]
-    return (a * x_value + y_value) & 0xff;
+    return (a * x_value + y_value) & 255;
 }
 
 void main() {

@@ -9,12 +9,6 @@
 
 layout(local_size_x = 8) in;
 
-struct pixel {
-    float r;
-    float g;
-    float b;
-};
-
 layout(push_constant) uniform Launch {
     int table_offset;
     int table_stride_0;

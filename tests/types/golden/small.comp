@@ -45,32 +45,6 @@ layout(std430, set = 0, binding = 5) restrict writeonly buffer out_buffer {
     uint out_[];
 };
 
-// The bits of x rounded to float16, ties to even.
-uint half_bits(float x) {
-    uint bits = floatBitsToUint(x);
-    uint sign = (bits >> 16) & 0x8000u;
-    uint size = bits & 0x7fffffffu;
-    if (size > 0x7f800000u) {
-        return sign | 0x7e00u;
-    }
-    if (size >= 0x47800000u) {
-        return sign | 0x7c00u;
-    }
-    if (size >= 0x38800000u) {
-        return sign | ((size + 0xfffu + ((size >> 13) & 1u) - 0x38000000u) >> 13);
-    }
-    if (size <= 0x33000000u) {
-        return sign;
-    }
-    // Denormal: a multiple of 2^-24.
-    uint significand = (size & 0x7fffffu) | 0x800000u;
-    uint dropped = 126u - (size >> 23);
-    uint kept = significand >> dropped;
-    uint rest = significand & ((1u << dropped) - 1u);
-    uint middle = 1u << (dropped - 1u);
-    return sign | (rest > middle || (rest == middle && (kept & 1u) != 0u) ? kept + 1u : kept);
-}
-
 void main() {
     if (gl_GlobalInvocationID.x >= domain_0) {
         return;
@@ -82,7 +56,7 @@ void main() {
     // own[1] = halves[i]
     own[1] = halves[i_0];
     // out[i] = as_words[i[0] // 4] + as_octets[i] + as_shorts[i] * 3 + bits[1] + part[i[0] % 12]
-    out_[i_0] = octets_as_uint[i_0 >> 2] + uint(int(words_as_uint8[i_0])) + uint(int(halves_as_int16[i_0]) * 3) + uint(int(half_bits(float(own[1]))) & 0xffff) + uint(int(octets[4 + i_0 % 12]));
+    out_[i_0] = octets_as_uint[i_0 >> 2] + uint(int(words_as_uint8[i_0])) + uint(int(halves_as_int16[i_0]) * 3) + packFloat2x16(f16vec2(own[1], 0.0hf)) + uint(int(octets[4 + i_0 % 12]));
     // as_octets[i] = as_octets[i] + 1
     words_as_uint8[i_0] = uint8_t(int(words_as_uint8[i_0]) + 1);
     // as_shorts[i] = as_shorts[i] ^ 1

@@ -123,7 +123,7 @@ void main() {
     // own[1] = halves[i]
     own[1] = load_halves(i_0);
     // out[i] = as_words[i[0] // 4] + as_octets[i] + as_shorts[i] * 3 + bits[1] + part[i[0] % 12]
-    out_[i_0] = octets_words[i_0 >> 2] + uint(load_words_as_uint8(i_0)) + uint(load_halves_as_int16(i_0) * 3) + uint(int(half_bits(own[1])) & 0xffff) + uint(load_octets(4 + i_0 % 12));
+    out_[i_0] = octets_words[i_0 >> 2] + uint(load_words_as_uint8(i_0)) + uint(load_halves_as_int16(i_0) * 3) + half_bits(own[1]) + uint(load_octets(4 + i_0 % 12));
     // as_octets[i] = as_octets[i] + 1
     store_words_as_uint8(i_0, load_words_as_uint8(i_0) + 1);
     // as_shorts[i] = as_shorts[i] ^ 1

@@ -264,7 +264,7 @@ void store_pixels_as_uint8(int index, int value) {
 
 PIXEL brighter(PIXEL p, int by) {
     // p.r = p.r + by
-    p.r = (p.r + by) & 0xff;
+    p.r = (p.r + by) & 255;
     // p.a = p.a - by
     p.a = bitfieldExtract(p.a - by, 0, 8);
     // p.tags[1, 0] = p.tags[0, 1] * 2
@@ -278,9 +278,9 @@ void main() {
 
     PIXEL given;
     // def structs(t, pixels, loose, out, given, where):
-    given.r = given_r & 0xff;
-    given.g = given_g & 0xff;
-    given.b = given_b & 0xff;
+    given.r = given_r & 255;
+    given.g = given_g & 255;
+    given.b = given_b & 255;
     given.a = bitfieldExtract(given_a, 0, 8);
     given.depth = given_depth;
     given.at[0] = given_at_0;
@@ -311,7 +311,7 @@ void main() {
     // other = kept[(t.local[0] + 1) % 8].copy()
     PIXEL other = kept[(t_local_0 + 1) & 7];
     // other.g += given.g
-    other.g = (other.g + given.g) & 0xff;
+    other.g = (other.g + given.g) & 255;
     // other.depth = pixels[t].depth * 2
     other.depth = pixels_as_float[t_global_0 * 9 + 2] * 2.0;
     // pixels[t].b = other.r
