@@ -141,6 +141,8 @@ class Module:
     #: The ``static_range`` loops of which the body is copied, and those of which it is not.
     copied_loops: frozenset[Span] = frozenset()
     kept_loops: set[Span] = field(default_factory=set)
+    #: Those of the latter that are being lowered, the outermost first.
+    open_loops: tuple[Span, ...] = ()
 
     def state(self) -> ModuleState:
         """The functions and arrays so far."""

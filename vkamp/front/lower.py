@@ -67,16 +67,16 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
         try:
             kernel = _lower(request, module)
         except NeededAsConstantError as again:
-            needed = needed | {again.name}
+            copied, needed = module.copied_loops, needed | {again.name}
             continue
         except CopiesNeededError as again:
-            copied |= again.loops
+            copied = module.copied_loops | again.loops
             continue
         except (CompileError, UnsupportedFeatureError):
             if not module.kept_loops:
                 raise
             # With copies of all bodies the kernel may be right, or have a plainer error.
-            copied |= module.kept_loops
+            copied = module.copied_loops | module.kept_loops
             continue
         except RecursionError:
             raise diagnostic("VKA118", head_of(source_of(request.function))) from None

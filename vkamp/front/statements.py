@@ -12,6 +12,7 @@ from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
 from vkamp.front.arity import no_keywords, wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
+from vkamp.front.attempts import Attempt
 from vkamp.front.context import Context, LoopExits, Slot, UnrolledExits, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import truth_of
@@ -372,10 +373,8 @@ def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -
         variable = Slot(Element(place), ctx.span(target))
     kept = variable if has_break else None
     where = replace(ctx.span(node), caller=None)
-    if len(steps) < 2 or where in ctx.module.copied_loops:
+    if len(steps) < 2 or where in ctx.module.copied_loops or not _stays(ctx, node, target, steps, where, kept):
         _copies(ctx, node, [lambda n=n: _static_body(ctx, node, target, Constant(n), kept) for n in steps])  # type: ignore[misc]
-    else:
-        _kept_loop(ctx, node, target, steps, where, kept)
     if variable is not None:
         # A variable, which is known at compile time in the loop alone.
         ctx.slots[target.id] = variable
@@ -438,6 +437,27 @@ def _static_body(ctx: Context, node: ast.For, target: ast.Name, value: Constant,
     ctx.depth += 1
     ctx.statements(node.body)
     ctx.depth -= 1
+
+
+def _stays(ctx: Context, node: ast.For, target: ast.Name, steps: range, where: Span, kept: Slot | None) -> bool:
+    """Whether a ``static_range`` loop stays a loop, as which it is lowered then.
+
+    Raises CopiesNeededError where more than its body must be lowered again.
+    """
+    module, before, around = ctx.module, Attempt(ctx), ctx.module.open_loops
+    module.open_loops = (*around, where)
+    try:
+        _kept_loop(ctx, node, target, steps, where, kept)
+    except CopiesNeededError as error:
+        # The loops of other calls of a function are like this one.
+        if where not in error.loops or not error.loops.isdisjoint((*around, *module.kept_loops)):
+            raise
+        before.undo()
+        module.copied_loops |= error.loops
+        return False
+    finally:
+        module.open_loops = around
+    return True
 
 
 def _kept_loop(ctx: Context, node: ast.For, target: ast.Name, steps: range, where: Span, kept: Slot | None) -> None:
