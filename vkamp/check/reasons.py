@@ -66,13 +66,14 @@ def shortest(reasons: Iterable[Reason | None]) -> Reason | None:
 
 def graft(reason: Reason, arguments: Mapping[tuple[int, str], Reason]) -> Reason:
     """The chain with its end in a parameter continued by the chain of the call's argument."""
-    steps = list(reason.steps())
-    parameter = steps[-1].parameter
-    if parameter is None or parameter not in arguments:
+    last = reason
+    while last.cause is not None:
+        last = last.cause
+    if last.parameter is None or last.parameter not in arguments:
         return reason
-    whole = arguments[parameter]
-    for step in reversed(steps[:-1]):
-        whole = replace(step, cause=whole, depth=whole.depth + 1)
+    whole = arguments[last.parameter]
+    for step in reversed(list(reason.steps())[:-1]):
+        whole = Reason(step.span, step.text, whole, step.parameter, whole.depth + 1, step.fix)
     return whole
 
 

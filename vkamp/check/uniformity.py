@@ -20,6 +20,7 @@ from vkamp.check.syntax import culprit_of, first_places, may_run, unique_stores,
 from vkamp.check.values import ValueAnalysis, part_key, parts_of, place_parts
 from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.ir import nodes as ir
+from vkamp.ir.dataflow import mentioned
 from vkamp.ir.matrices import function_of
 from vkamp.ir.requirements import uses_subgroups
 from vkamp.ir.subgroups import COMMON, SUBGROUPS
@@ -92,6 +93,7 @@ class _Analysis:
         self.written = written_arrays(kernel)
         self.barriers = first_places(kernel, lambda s: isinstance(s, ir.Barrier) and s.fence.waits)
         self.uniform_asserts = first_places(kernel, lambda s: isinstance(s, ir.UniformAssert))
+        self.sharing = first_places(kernel, _shares)
         self.meetings = first_places(kernel, lambda s: isinstance(s, (ir.Subgroup, ir.MatrixOperation)))
         self.summaries: dict[_ContextKey, Summary] = {}
         self.conditions: dict[int, Reason] = {}
@@ -580,9 +582,10 @@ class _Analysis:
             fields = {"name": self._subgroup_at(meeting[0]), "what": f"`{function.python_name}` is called"}
             span, calls = meeting[0], (*meeting[1:], statement.span)
             raise self._refusal("VKA650", span, diversion, frame, fields, calls)
-        summary = self._summary(function, statement, state, frame)
         arguments = self._arguments(function, statement, state, frame)
-        state.dirty = dict(summary.dirty)
+        summary = self._summary(function, statement, arguments, state, frame)
+        if summary.dirty is not None:
+            state.dirty = dict(summary.dirty)
         if self._diversion(state, frame) is None:
             frame.stores += [replace(store, calls=(*store.calls, statement.span)) for store in summary.stores]
         for position in self.written[function.name]:
@@ -618,9 +621,15 @@ class _Analysis:
             return {}  # the state of tile_static memory is separate
         return {"": state.divergent.get(frame.key(variable))}
 
-    def _summary(self, function: ir.Function, call: ir.Call, state: FlowState, frame: FunctionFlow) -> Summary:
+    def _summary(
+        self,
+        function: ir.Function,
+        call: ir.Call,
+        arguments: Mapping[tuple[int, str], Reason],
+        state: FlowState,
+        frame: FunctionFlow,
+    ) -> Summary:
         """The effects of the call; one analysis serves all calls whose arguments are of the same kinds."""
-        arguments = self._arguments(function, call, state, frame)
         shared: dict[str, str] = {}
         twins: dict[str, str] = {}
         firsts: dict[str, str] = {}
@@ -633,17 +642,22 @@ class _Analysis:
                 shared[parameter.name] = name
             else:
                 twins[parameter.name] = firsts.setdefault(frame.key(variable), parameter.name)
+        is_apart = not shared and function.name not in self.sharing
         key = (
             function.name,
             tuple(sorted(arguments)),
             tuple(shared.items()),
             tuple(twins.items()),
-            frozenset(state.dirty.items()),
+            None if is_apart else frozenset(state.dirty.items()),
         )
-        if key not in self.summaries:
+        found = self.summaries.get(key)
+        if found is None:
             inner = FunctionFlow(function, call.span, frame, arguments, shared, twins)
-            self.summaries[key] = self._analyse(inner, state)
-        return self.summaries[key]
+            found = self._analyse(inner, state)
+            if is_apart and inner.exits:
+                found = replace(found, dirty=None)
+            self.summaries[key] = found
+        return found
 
     def _analyse(self, frame: FunctionFlow, state: FlowState) -> Summary:
         """Go through a device function."""
@@ -676,6 +690,11 @@ class _Analysis:
                     arrays[position] = reason_now
         results = tuple(frame.results or (dict.fromkeys(parts_of(kind)) for kind in function.results))
         return Summary(results, arrays, exit_state.dirty, tuple(unique_stores(frame.stores)))
+
+
+def _shares(statement: ir.Stmt) -> bool:
+    """Whether a statement names tile_static memory, or orders it."""
+    return isinstance(statement, ir.Barrier) or any(v.storage == "tile_static" for v in mentioned(statement))
 
 
 _HANDLERS = ir.handlers(_Analysis, ir.Stmt)

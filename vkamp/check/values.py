@@ -14,7 +14,7 @@ from vkamp.check.state import FlowState, FunctionFlow, Group, Parts
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
 from vkamp.ir.subgroups import INDICES, IndexRow, SubgroupRow
-from vkamp.ir.types import VECTOR_LETTERS, Struct, Type, Vector
+from vkamp.ir.types import VECTOR_LETTERS, Scalar, Struct, Type, Vector
 
 
 @dataclass(frozen=True)
@@ -67,20 +67,30 @@ class ValueAnalysis:
 
     def of(self, expr: ir.Expr, state: FlowState, frame: FunctionFlow) -> Reason | None:
         """Why the value may differ between the threads; ``None``: it is uniform."""
+        # Every round of every loop asks for the same few classes.
+        kind = type(expr)
+        if kind is ir.Const:
+            return None
+        if kind is ir.Load:
+            return self._load(expr, state, frame)  # type: ignore[arg-type]
+        if kind is ir.Binary:
+            left = self.of(expr.left, state, frame)  # type: ignore[attr-defined]
+            right = self.of(expr.right, state, frame)  # type: ignore[attr-defined]
+            return right if left is None or (right is not None and right.depth < left.depth) else left
         if isinstance(expr, ir.ThreadIndex):
             return self._thread_index(expr)
         if isinstance(expr, ir.SubgroupIndex):
             return self.of_subgroup(INDICES[expr.kind], expr.span)
-        if isinstance(expr, ir.Load):
-            return self._load(expr, state, frame)
         if isinstance(expr, ir.Swizzle):
             parts = self.parts(expr.operand, state, frame)
-            return shortest(parts[letter] for letter in expr.letters)
-        return shortest(self.of(child, state, frame) for child in ir.children(expr) if isinstance(child, ir.Expr))
+            return shortest([parts[letter] for letter in expr.letters])
+        return shortest([self.of(child, state, frame) for child in ir.children(expr) if isinstance(child, ir.Expr)])
 
     def parts(self, expr: ir.Expr, state: FlowState, frame: FunctionFlow) -> Parts:
         """The same for each part of the value."""
         kind = expr.type
+        if isinstance(kind, Scalar) and not isinstance(expr, ir.Load):
+            return {"": self.of(expr, state, frame)}
         whole = parts_of(kind)
         if isinstance(expr, ir.Load):
             root = ir.root_of(expr.place)
@@ -123,15 +133,18 @@ class ValueAnalysis:
         return because(span, f"`amp.subgroup.{row.name}` returns a different value in each thread of the subgroup")
 
     def _load(self, expr: ir.Load, state: FlowState, frame: FunctionFlow) -> Reason | None:
-        root = ir.root_of(expr.place)
-        where = self.indices(expr.place, state, frame)
+        place = expr.place
+        if isinstance(place, ir.Local) and isinstance(place.type, Scalar) and place.variable.storage != "tile_static":
+            return state.divergent.get(frame.key(place.variable))
+        root = ir.root_of(place)
+        where = self.indices(place, state, frame)
         if isinstance(root, ir.BufferElement):
             return self._container(root.buffer, expr.span, where)
         name = frame.tile_static(root.variable)
         if name is None:
             key = frame.key(root.variable)
             parts, _ = place_parts(expr.place)
-            return shortest(state.divergent.get(part_key(key, part)) for part in parts) or where
+            return shortest([state.divergent.get(part_key(key, part)) for part in parts]) or where
         if where is not None:
             return self._elsewhere(expr.span, f"which element of `{name}` is read", where)
         if name not in state.dirty:
@@ -174,15 +187,18 @@ class ValueAnalysis:
         """Why the place may differ between the threads."""
         found: list[Reason | None] = []
         step = place
-        while True:
+        while not isinstance(step, ir.Local):
             if isinstance(step, (ir.ArrayElement, ir.BufferElement)):
                 found += [self.of(index, state, frame) for index in step.indices]
             if isinstance(step, ir.Reinterpreted):
                 found.append(self.of(step.index, state, frame))
-            inner = (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement)
-            if not isinstance(step, inner):
-                return shortest(found)
+            if not isinstance(step, _INSIDE):
+                break
             step = step.base
+        return shortest(found)
+
+
+_INSIDE = (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement)
 
 
 def _changed_memory(kernel: ir.Kernel) -> dict[int, _Store]:
