@@ -96,3 +96,34 @@ def test_the_counter_takes_the_type_of_what_it_meets(accelerator_view, kind):
                 total = k
         expected.append(total)
     assert np.asarray(out).tolist() == expected
+
+
+def test_what_follows_a_loop_that_needs_copies(accelerator_view):
+    """Whatever the first attempt to keep the loop has noted is forgotten: names, depths, functions, arrays."""
+
+    @amp.kernel
+    def kernel(t, x, out):
+        total = 0.0
+        for k in amp.static_range(3):
+            for j in amp.static_range(2):
+                step = scaled(x[t.global_], k + j)
+                if k == 1:
+                    total += step
+                else:
+                    total -= step * (1.0 if k > 1 else 2.0)
+        row = amp.tile_static(4, amp.float32)
+        row[t.local[0]] = scaled(total, 2)
+        t.barrier.wait()
+        step = row[3 - t.local[0]]
+        out[t.global_] = step
+
+    data = np.arange(8, dtype=F32)
+    out = amp.array_view(np.zeros(8, F32))
+    amp.parallel_for_each(accelerator_view, out.extent.tile(4), kernel, amp.array_view(data), out)
+
+    def total_of(x):
+        signs = ((-2, 0), (-2, 1), (1, 1), (1, 2), (-1, 2), (-1, 3))
+        return sum(sign * (x * k + 1) for sign, k in signs) * 2 + 1
+
+    expected = [total_of(data[4 * (i // 4) + 3 - i % 4]) for i in range(8)]
+    assert np.asarray(out).tolist() == expected

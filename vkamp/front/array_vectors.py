@@ -18,7 +18,12 @@ from vkamp.ir.types import VECTOR_LETTERS, Type, Vector
 
 def without_array_vectors(kernel: ir.Kernel) -> ir.Kernel:
     """Replaces accesses to vectors in an array of scalars by accesses to their components."""
-    return ir.map_functions(kernel, lambda f: _Splitter(kernel, f).function())
+    return ir.map_functions(kernel, lambda f: _Splitter(kernel, f).function() if _may_have(f) else f)
+
+
+def _may_have(function: ir.Function) -> bool:
+    """Whether a function has any element of another type than the memory that it is in."""
+    return any(isinstance(n, ir.Reinterpreted) for s in ir.walk_statements(function.body) for n in ir.own_nodes(s))
 
 
 def _components(place: ir.Place) -> list[ir.Place] | None:

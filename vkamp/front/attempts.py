@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from vkamp.front.context import Context
@@ -15,10 +16,11 @@ class Attempt:
 
     def __init__(self, ctx: Context) -> None:
         self._fields = [
-            (owner, name, value, _copy(value))
+            (owner, each.name, value, _copy(value))
             for owner in (ctx, ctx.module)
-            for name, value in vars(owner).items()
-            if name not in _KEPT
+            for each in dataclasses.fields(owner)
+            if each.name not in _KEPT
+            for value in [getattr(owner, each.name)]
         ]
 
     def undo(self) -> None:

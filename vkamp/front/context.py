@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 
@@ -14,7 +15,7 @@ import numpy as np
 from vkamp.errors import Note, Span, diagnostic
 from vkamp.front import advice
 from vkamp.front.counters import Loop
-from vkamp.front.guards import Guard
+from vkamp.front.guards import Guard, Place, guard_of
 from vkamp.front.refusals import refusal
 from vkamp.front.signature import ArgType
 from vkamp.front.source import Source
@@ -127,7 +128,8 @@ class Module:
     #: ``None``: the function needs the elements that it would get by value.
     instances: dict[Any, Instance | None] = field(default_factory=dict)
     stack: list[Frame] = field(default_factory=list)
-    guards: list[Guard] = field(default_factory=list)
+    #: By place, name and value: names are looked up again and again.
+    guards: dict[tuple[str, int, str, int], Guard] = field(default_factory=dict)
     captures: dict[str, Value] = field(default_factory=dict)
     #: The numbers that a launch passes to device functions: by the id of the module's names and the name, the name
     #: among the captures and the type.
@@ -153,6 +155,12 @@ class Module:
     def restore(self, state: ModuleState) -> None:
         """Forgets the functions and arrays since."""
         self.functions, self.function_names, self.instances, self.tile_statics = state
+
+    def guard(self, name: str, place: Place, value: Any) -> None:
+        """Notes that the kernel depends on the value of a name."""
+        key = place[0], id(place[1]), name, id(value)
+        if key not in self.guards:
+            self.guards[key] = guard_of(name, place, value)
 
     def unique_function(self, name: str) -> str:
         """A function name not yet taken."""
@@ -203,6 +211,9 @@ def handles(*kinds: type[ast.AST]) -> Callable[[_H], _H]:
 
     return register
 
+
+# Many calls ask for the text of their parts, in case that there is an error in them.
+_text = lru_cache(maxsize=4096)(ast.unparse)
 
 #: Expressions in each other: beyond it the passes after this one would meet Python's own limit.
 _MAX_DEPTH = 100
@@ -351,7 +362,7 @@ class Context:
 
     def text(self, node: ast.AST) -> str:
         """The source text of an expression, on one line."""
-        return ast.unparse(node)
+        return _text(node)
 
     # -- statements --------------------------------------------------------------------------------------------
 

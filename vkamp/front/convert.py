@@ -65,6 +65,13 @@ def vector(ctx: Context, value: Value, node: ast.expr) -> ir.Expr | None:
     return None
 
 
+def is_scalar(value: Value) -> bool:
+    """Whether a value is a number, constant or not, and neither a vector nor complex."""
+    if isinstance(value, Number):
+        return isinstance(value.expr.type, Scalar)
+    return isinstance(value, Constant) or (isinstance(value, Element) and isinstance(value.place.type, Scalar))
+
+
 def no_number(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
     """Raises the error for something that is no number where one is needed."""
     text = ctx.text(node)

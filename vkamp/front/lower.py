@@ -80,7 +80,7 @@ def lower(request: Request, captured: Mapping[str, Any]) -> Lowered:
             continue
         except RecursionError:
             raise diagnostic("VKA118", head_of(source_of(request.function))) from None
-        return Lowered(kernel, different(module.guards), {n: module.constant_values[n] for n in needed})
+        return Lowered(kernel, different(module.guards.values()), {n: module.constant_values[n] for n in needed})
 
 
 def _lower(request: Request, module: Module) -> ir.Kernel:

@@ -13,7 +13,7 @@ import numpy as np
 from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice
 from vkamp.front.context import Context, Module
-from vkamp.front.guards import Place, guard_of
+from vkamp.front.guards import Place
 from vkamp.front.operators import parts_of
 from vkamp.front.signature import (
     ArgType,
@@ -246,7 +246,7 @@ def outside_lookup(
             return None
         value = found[1]
         place: Place = ("kernel", None) if is_kernel else ("function", function)
-        module.guards.append(guard_of(name, place, value))
+        module.guard(name, place, value)
         return wrap(value, where)
 
     return lookup
@@ -275,7 +275,7 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
         text = ctx.text(node.value)
         help_text = advice.attribute_of_module(ctx, target, text, name)
         ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=help_text)
-    ctx.module.guards.append(guard_of(name, ("attribute", target), found))
+    ctx.module.guard(name, ("attribute", target), found)
     return wrap(found, ctx.span(node))
 
 

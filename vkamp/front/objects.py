@@ -17,7 +17,6 @@ import numpy as np
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
 from vkamp.front.functions import call_function
-from vkamp.front.guards import guard_of
 from vkamp.front.names import assemble, bind_argument, constant_value, member_at, wrap
 from vkamp.front.operators import is_plain
 from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, OperatorType, StructType, TupleType
@@ -126,7 +125,7 @@ def class_attribute(ctx: Context, owner: Value, name: str, node: ast.Attribute) 
     found = inspect.getattr_static(cls, name, _MISSING)
     if cls is None or found is _MISSING:
         return None
-    ctx.module.guards.append(guard_of(name, ("class", cls), found))
+    ctx.module.guard(name, ("class", cls), found)
     if _is_method(found):
         return BoundFunction(found, owner)
     if isinstance(found, staticmethod):
@@ -229,13 +228,15 @@ def unary(ctx: Context, op: ast.unaryop, operand: _Operand, node: ast.AST) -> Va
 
 def _operate(ctx: Context, method: str, owner: _Operand, other: _Operand | None, node: ast.AST) -> Value | None:
     cls = _class_of(owner[0])
+    if cls is None:
+        return None
     function = inspect.getattr_static(cls, method, None)
-    if cls is None or not _is_method(function):
+    if not _is_method(function):
         return None
     call = ast.Call(ast.Attribute(owner[1], method, ast.Load()), [], [])
     ast.copy_location(call, node)
     ast.copy_location(call.func, node)
-    ctx.module.guards.append(guard_of(method, ("class", cls), function))
+    ctx.module.guard(method, ("class", cls), function)
     return call_function(ctx, function, call, owner, () if other is None else (other,))
 
 

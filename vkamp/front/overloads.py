@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from vkamp.front import convert
 from vkamp.front.context import Context
-from vkamp.front.guards import guard_of
 from vkamp.front.values import (
     BoundFunction,
     BufferRef,
@@ -55,7 +54,7 @@ def overload_of(
     ctx: Context, function: DeviceFunction[..., Any], node: ast.Call, arguments: CallArguments
 ) -> FunctionType:
     """The form of a function that a call means; refused where none fits, or several fit equally well."""
-    ctx.module.guards.append(guard_of("overloads", ("attribute", function), function.overloads))
+    ctx.module.guard("overloads", ("attribute", function), function.overloads)
     if not function.overloads:
         assert isinstance(function.function, FunctionType)
         return function.function

@@ -18,6 +18,8 @@ from vkamp.front.match_names import with_branches
 from vkamp.front.private_names import with_private_names
 from vkamp.records import dataclass
 
+#: The attribute in which a node remembers its position.
+_SPAN = "_vkamp_span"
 #: Python's name of a lambda.
 LAMBDA = "<lambda>"
 
@@ -48,6 +50,10 @@ class Source:
 
     def span(self, node: ast.AST, caller: Span | None = None) -> Span:
         """The position of a node in the user's file."""
+        # Each node is asked several times, most often in the same call.
+        known: Span | None = node.__dict__.get(_SPAN)
+        if known is not None and known.caller is caller and known.function is self.name:
+            return known
         line = getattr(node, "lineno", 1)
         column = getattr(node, "col_offset", 0)
         end_line = getattr(node, "end_lineno", None) or line
@@ -55,15 +61,9 @@ class Source:
         if end_column is None:
             end_column = column + 1
         base = self.first_line - 1
-        return Span(
-            self.file,
-            line + base,
-            column,
-            end_line + base,
-            end_column,
-            self.name,
-            caller,
-        )
+        span = Span(self.file, line + base, column, end_line + base, end_column, self.name, caller)
+        node.__dict__[_SPAN] = span
+        return span
 
 
 def _nowhere(code: CodeType) -> str | None:

@@ -161,6 +161,8 @@ def complex_pair(
     ctx: Context, left: Value, right: Value, nodes: tuple[ast.expr, ast.expr]
 ) -> tuple[ir.Expr, ir.Expr] | None:
     """Both operands as complex numbers of one type; ``None`` if neither is one, or one is another vector."""
+    if convert.is_scalar(left) and convert.is_scalar(right):
+        return None
     kinds = [v and v.type for v in (convert.vector(ctx, x, n) for x, n in zip((left, right), nodes, strict=True))]
     if not any(isinstance(k, Complex) for k in kinds) or not all(k is None or isinstance(k, Complex) for k in kinds):
         return None
@@ -218,6 +220,8 @@ def _operands(
     ctx: Context, symbol: str, left: Value, right: Value, node: ast.AST, nodes: tuple[ast.expr, ast.expr]
 ) -> tuple[ir.Expr, ir.Expr] | None:
     """Both operands as vectors of one type; ``None`` if neither is one."""
+    if convert.is_scalar(left) and convert.is_scalar(right):
+        return None
     pair = complex_pair(ctx, left, right, nodes)
     if pair is not None:
         return pair

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from vkamp.front.context import Context
 
@@ -12,10 +13,12 @@ def assigned_after(ctx: Context, test: ast.expr, result: bool) -> set[str] | Non
     return None if ctx.assigned is None else ctx.assigned | assigned_by(test, result=result)
 
 
-def assigned_by(node: ast.expr, *, result: bool | None = None) -> set[str]:
+# Conditions are lowered for each kind of call of their functions.
+@lru_cache(maxsize=4096)
+def assigned_by(node: ast.expr, *, result: bool | None = None) -> frozenset[str]:
     """The names that are certainly assigned once an expression was evaluated, with this result if it is known."""
     if isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
-        return {node.target.id} | assigned_by(node.value, result=result)
+        return assigned_by(node.value, result=result) | {node.target.id}
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return assigned_by(node.operand, result=None if result is None else not result)
     if isinstance(node, ast.BoolOp):
@@ -28,9 +31,9 @@ def assigned_by(node: ast.expr, *, result: bool | None = None) -> set[str]:
         sides = assigned_by(node.body, result=result) & assigned_by(node.orelse, result=result)
         return assigned_by(node.test) | sides
     if isinstance(node, (ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
-        return set()
+        return frozenset()
     return _all([part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)], None)
 
 
-def _all(parts: list[ast.expr], result: bool | None) -> set[str]:
-    return set().union(*(assigned_by(part, result=result) for part in parts))
+def _all(parts: list[ast.expr], result: bool | None) -> frozenset[str]:
+    return frozenset().union(*(assigned_by(part, result=result) for part in parts))
