@@ -585,8 +585,7 @@ class Kernel:
 
     def statements(self) -> Iterator[Stmt]:
         """Every statement, those of the device functions first."""
-        for function in (*self.functions, self.body):
-            yield from walk_statements(function.body)
+        return iter(_statements(self))
 
     def structs(self) -> tuple[Struct, ...]:
         """Every struct type in use, members before the structs that hold them."""
@@ -637,11 +636,16 @@ def once_per_kernel(find: Callable[[Kernel], _T]) -> Callable[[Kernel], _T]:
     return kept
 
 
+@once_per_kernel
+def _statements(kernel: Kernel) -> tuple[Stmt, ...]:
+    return tuple(s for function in (*kernel.functions, kernel.body) for s in walk_statements(function.body))
+
+
 def root_of(place: Place) -> Local | BufferElement:
     """The variable or container element that a place is a part of."""
-    while isinstance(place, (ArrayElement, ComponentsOf, FieldOf, Reinterpreted, ViewElement)):
+    while not isinstance(place, (Local, BufferElement)):
+        assert isinstance(place, (ArrayElement, ComponentsOf, FieldOf, Reinterpreted, ViewElement))
         place = place.base
-    assert isinstance(place, (Local, BufferElement))
     return place
 
 

@@ -6,7 +6,6 @@ A field's annotation says what it holds: see ``vkamp.ir.nodes``.
 from __future__ import annotations
 
 import dataclasses
-import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -119,6 +118,17 @@ class _FieldsOf(dict[type[Node], _Fields]):
 FIELDS = _FieldsOf()
 
 
+class _OrderedOperands(dict[type[Node], tuple[tuple[str, bool], ...]]):
+    """The operands of each class in evaluation order."""
+
+    def __missing__(self, cls: type[Node]) -> tuple[tuple[str, bool], ...]:
+        found = self[cls] = FIELDS[cls].operands[::-1]
+        return found
+
+
+_ORDERED = _OrderedOperands()
+
+
 def children(node: Node) -> list[Node]:
     """The direct operands and nested statements of a node, in evaluation order."""
     found: list[Node] = []
@@ -154,7 +164,8 @@ def blocks(statement: Stmt) -> tuple[Block, ...]:
 
 def map_blocks(statement: Stmt, change: Callable[[Block], Block]) -> Stmt:
     """The statement with ``change`` applied to each of its nested blocks; itself if that changes none."""
-    return _updated(statement, {name: change(getattr(statement, name)) for name in FIELDS[type(statement)].blocks})
+    names = FIELDS[type(statement)].blocks
+    return _updated(statement, {name: change(getattr(statement, name)) for name in names}) if names else statement
 
 
 #: The attribute in which a statement remembers its own nodes: passes ask for them again and again.
@@ -182,9 +193,10 @@ def walk_statements(block: Block) -> Iterator[Stmt]:
 
 def _updated(node: _N, updates: dict[str, object]) -> _N:
     """The node with other values of some fields; itself if they are the values that it has."""
-    if all(getattr(node, name) is value for name, value in updates.items()):
-        return node
-    return _changed(node, updates)
+    for name, value in updates.items():
+        if getattr(node, name) is not value:
+            return _changed(node, updates)
+    return node
 
 
 def _changed(node: _N, updates: dict[str, object]) -> _N:
@@ -198,21 +210,23 @@ def _changed(node: _N, updates: dict[str, object]) -> _N:
 
 def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     """A copy with ``change`` applied to every node, children first; unchanged parts are shared."""
-    operands = FIELDS[type(node)].operands
-    if not operands:
-        return change(node)
-    updates: dict[str, object] = {}
-    for name, several in reversed(operands):
+    # Every pass calls it for every node: it makes nothing for a node that stays as it is.
+    updates: dict[str, object] | None = None
+    for name, several in _ORDERED[type(node)]:
         value = getattr(node, name)
         if several:
-            new = tuple([transform(each, change) for each in value])
-            if not all(map(operator.is_, new, value)):
-                updates[name] = new
+            new = [transform(each, change) for each in value]
+            for one, each in zip(new, value):  # noqa: B905 -- they are as many
+                if one is not each:
+                    updates = {} if updates is None else updates
+                    updates[name] = tuple(new)
+                    break
         elif value is not None:
             one = transform(value, change)
             if one is not value:
+                updates = {} if updates is None else updates
                 updates[name] = one
-    return change(_changed(node, updates) if updates else node)
+    return change(node if updates is None else _changed(node, updates))
 
 
 def map_operands(node: _N, change: Callable[[Any], Node]) -> _N:
