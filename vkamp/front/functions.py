@@ -100,7 +100,7 @@ def _local_callee(closure: Closure) -> _Callee:
         source=lambda: code.source,
         lookup=lambda _: code.lookup,
         local_names=lambda: bound_names(code.node),
-        counters=lambda: counters_of(code.source.node.body),
+        counters=lambda: counters_of(code.source.node),
         captured=closure.captured,
         by_value=code.by_value,
     )

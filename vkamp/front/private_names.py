@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from types import CodeType
 
+from vkamp.front.scopes import all_nodes
+
 _PRIVATE = re.compile(r"__\w*(?<!__)")
 #: The beginning of a private name's long form.
 _CLASS = re.compile(r"_[^\W_]\w*")
@@ -14,8 +16,8 @@ _CLASS = re.compile(r"_[^\W_]\w*")
 
 def with_private_names(node: ast.FunctionDef, code: CodeType) -> ast.FunctionDef:
     """The syntax tree with the names that Python's compiler gave them, as the function's code has them."""
-    inside = [each for each in ast.walk(node) if each is not node]
-    private = {name for each in inside for name in _identifiers(each) if _PRIVATE.fullmatch(name)}
+    inside = [each for each in all_nodes(node) if each is not node]
+    private = {n for each in inside for n in _identifiers(each) if n.startswith("__") and _PRIVATE.fullmatch(n)}
     if not private:
         return node
     known = set(_names_of(code))

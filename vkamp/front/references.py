@@ -20,7 +20,7 @@ from vkamp.errors import Note, Span
 from vkamp.front import convert
 from vkamp.front.context import Context, Slot, contains_load
 from vkamp.front.reaching import with_one_binding
-from vkamp.front.scopes import own_nodes
+from vkamp.front.scopes import all_nodes, own_nodes
 from vkamp.front.values import (
     ArrayRef,
     BoundFunction,
@@ -50,7 +50,7 @@ def note_bindings(ctx: Context, node: ast.FunctionDef) -> None:
 @lru_cache(maxsize=1024)
 def _all_bindings(node: ast.FunctionDef) -> tuple[bool, frozenset[str], frozenset[str], frozenset[str]]:
     """Whether ``_`` is never read, the names with one binding, those bound once, and those bound again."""
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == "_")
+    names = (n for n in all_nodes(node) if isinstance(n, ast.Name) and n.id == "_")
     discards = all(isinstance(n.ctx, ast.Store) for n in names)
     single = with_one_binding(node.body)
     once, again = _bindings(node)

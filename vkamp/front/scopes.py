@@ -32,6 +32,12 @@ def _outside(node: FunctionNode) -> list[ast.expr]:
     return [*decorators, *node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
 
 
+@lru_cache(maxsize=1024)
+def all_nodes(node: ast.AST) -> tuple[ast.AST, ...]:
+    """The node of a function and everything under it."""
+    return tuple(ast.walk(node))
+
+
 # Syntax trees are kept, and several analyses of each function ask for the nodes of each statement.
 @lru_cache(maxsize=8192)
 def own_nodes(root: ast.AST) -> tuple[ast.AST, ...]:

@@ -209,10 +209,10 @@ def local_names(function: FunctionType) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _counters_of_code(key: CodeKey) -> frozenset[str]:
-    return counters_of(source_of_code(key.code).node.body)
+    return counters_of(source_of_code(key.code).node)
 
 
-def counters_of(body: list[ast.stmt]) -> frozenset[str]:
+def counters_of(function: ast.FunctionDef) -> frozenset[str]:
     """The names in a function's body that only ``for`` loops bind and only the bodies of these loops read."""
     stored: dict[str, bool] = {}
     #: Names that a loop around binds, and that its body reads after another loop over them.
@@ -246,7 +246,9 @@ def counters_of(body: list[ast.stmt]) -> frozenset[str]:
         for child in ast.iter_child_nodes(node):
             visit(child, inside)
 
-    for statement in body:
+    if not any(isinstance(node, ast.For) for node in scopes.all_nodes(function)):
+        return frozenset()
+    for statement in function.body:
         visit(statement, frozenset())
     return frozenset(name for name, kept in stored.items() if kept)
 

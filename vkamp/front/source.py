@@ -186,7 +186,16 @@ def _digest(file: str) -> str | None:
         return _hash_of_text(_adopted[file])
     if not os.path.isfile(file):
         return None
-    return _hash_of_text("".join(linecache.getlines(file)))
+    # Many functions are in one file, whose lines stay the same list until it changes.
+    lines = linecache.getlines(file)
+    known = _digests.get(file)
+    if known is None or known[0] is not lines:
+        known = _digests[file] = lines, _hash_of_text("".join(lines))
+    return known[1]
+
+
+#: The lines of files, and their hashes.
+_digests: dict[str, tuple[list[str], str]] = {}
 
 
 @lru_cache(maxsize=1024)
@@ -202,7 +211,7 @@ def _source_of(key: CodeKey) -> Source:
         raise diagnostic("VKA102", None, name=code.co_name) from error
     indent = len(lines[0]) - len(lines[0].lstrip())
     try:
-        found = _parsed(lines, indent)
+        found = _parsed_block(lines, indent)
     except SyntaxError as error:
         raise diagnostic("VKA102", None, name=code.co_name) from error
     if found is None:
@@ -214,6 +223,34 @@ def _source_of(key: CodeKey) -> Source:
             "VKA107", head, what="an `async def` function", advice="write `def`: a kernel waits at tile barriers only"
         )
     return Source(with_branches(with_private_names(found, code)), code.co_filename, first, indent, code.co_name)
+
+
+def _parsed_block(lines: list[str], indent: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The function that begins with the first line.
+
+    Its end is sought by the indentation; Python's own way, which takes longer, where that does not give a function.
+    """
+    try:
+        found = _parsed(_indented(lines, indent), indent)
+    except SyntaxError:
+        found = None
+    return found or _parsed(inspect.getblock(lines), indent)
+
+
+def _indented(lines: list[str], indent: int) -> list[str]:
+    """The lines before the first that may begin another statement; none where tabs hide that.
+
+    Where such a line is in a string or in brackets, the lines before it cannot be parsed.
+    """
+    is_inside = False
+    for number, line in enumerate(lines):
+        text = line.lstrip(" ")
+        if text.startswith(("\t", "\f")):
+            return []
+        if is_inside and len(line) - len(text) <= indent and text[:1] not in ("", "\n", "\r", "#", ")", "]", "}"):
+            return lines[:number]
+        is_inside = is_inside or text.startswith(("def ", "async def "))
+    return lines
 
 
 def _parsed(lines: list[str], indent: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -244,9 +281,12 @@ def as_function(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def _source_lines(code: CodeType) -> tuple[list[str], int]:
-    """What ``inspect.getsourcelines`` gives, which looks through all loaded modules first: 7 ms more."""
+    """The lines from a function's first one on, and its number.
+
+    ``inspect.getsourcelines`` looks through all loaded modules first, which takes 7 ms more.
+    """
     linecache.checkcache(code.co_filename)
     lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
     if first > len(lines):
         return inspect.getsourcelines(code)
-    return inspect.getblock(lines[first - 1 :]), first
+    return lines[first - 1 :], first
