@@ -11,7 +11,6 @@ import inspect
 from typing import Any, NoReturn
 
 from vkamp.front.context import Context
-from vkamp.front.guards import guard_of
 from vkamp.front.names import wrap
 from vkamp.front.objects import arguments_by_name
 from vkamp.front.values import NoValue, TupleValue, Value
@@ -40,7 +39,7 @@ def construct_value(ctx: Context, cls: Any, node: ast.Call) -> TupleValue:
     values = dict(zip(given, _operands(ctx, given), strict=True))
     for name in names:
         if name not in values:
-            ctx.module.guards.append(guard_of(name, ("class", cls), inspect.getattr_static(cls, name, None)))
+            ctx.module.guard(name, ("class", cls), inspect.getattr_static(cls, name, None))
             values[name] = wrap(defaults[name], ctx.span(node))
     fields = names if issubclass(cls, tuple) else [field.name for field in dataclasses.fields(cls)]
     return TupleValue(tuple(values[name] for name in fields), names=tuple(fields), cls=cls)
