@@ -147,6 +147,9 @@ FORMS: dict[str, tuple[str, ...]] = {
         "$ += (<int>, 3, <int>, 7)[<int> & 3]", "$ -= ((1, <int>), (<int>, 5))[<int> & 1][<int> & 1]",
         f"$ += {tuple(n * n % 23 for n in range(20))}[<int> & 15]",
         f"$ ^= {tuple((n, n * n % 7) for n in range(17))}[<int> & 7][1]"),
+    "array slice": ("$ += sum(<ints>[1:])", "for @1 in <ints>[:-1]:\n    $ = $ * 2 + @1",
+                    "$ += sum(<ints>[<int> & 1 : 3]) * len(<ints>[-2:])", "$ += <ints>[<int> & 1 :][1]",
+                    "$ += max(<uints>[:2]) > 3", "for @1 in <ints>[<int> & 3 :]:\n    $ = $ * 3 - @1"),
 }  # fmt: skip
 
 _PICK = "@amp.func\ndef {0}pick(a, b, c):\n    return a * 100 + b * 10 + c"

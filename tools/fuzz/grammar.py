@@ -336,7 +336,7 @@ FORM_NAMES = (
     *(f"{f} of {s}" for f in ("sum", "min", "max") for s in ("array", "tuple", "vector", "generator")),
     *(f"{f} of {s}" for f in ("any", "all") for s in ("array", "tuple", "generator")),
     *(f"for over {s}" for s in ("array", "tuple", "vector", "enumerate", "zip", "reversed", "map")),
-    "in tuple", "not in tuple", "in array", "in vector", "starred target", "tuple slice", "tuple joined",
+    "in tuple", "not in tuple", "in array", "in vector", "starred target", "tuple slice", "array slice", "tuple joined",
     "tuple compared", "spread argument", "bool private", "reference", "reference rebound", "reference in loop",
     "struct copied", "struct argument", "method", "part as argument", "and value", "or value", "view of bits",
     "bit count", "astype", "power by variable", "walrus in test", "walrus in value", "for else", "while else",
@@ -480,7 +480,7 @@ class _Sequences:
                 elif isinstance(right, ast.Tuple):
                     yield "tuple compared"
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-            yield "tuple slice"
+            yield "array slice" if self.kind(node.value) == "array" else "tuple slice"
         elif isinstance(node, ast.Subscript) and self.kind(node.value) == "tuple":
             if not isinstance(node.slice, ast.Constant):
                 yield "subscript of tuple"

@@ -134,9 +134,19 @@ class Memory:
                 raise UndefinedError("an index out of bounds")
         return tuple(where)
 
+    @staticmethod
+    def _slice(key: slice) -> slice:
+        if key.step is not None:
+            raise UnknownError("a step")
+        bounds = [None if bound is None else as_items(bound)[0] for bound in (key.start, key.stop)]
+        for given, bound in zip((key.start, key.stop), bounds, strict=True):
+            if bound is not None and bound < 0 and type(given) is not int:
+                raise UndefinedError("a negative bound of a slice")
+        return slice(*bounds)
+
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            raise UnknownError("a slice")
+            return Memory(self.array[self._slice(key)])
         where = self._at(key)
         cell = self.array[_inside(where)]
         return value_at(cell, (self, where)) if len(where) == self.array.ndim else Memory(cell)
