@@ -14,9 +14,9 @@ def target_value(ctx: Context, target: ast.expr) -> Value:
     if has_slices(target):
         what = "assignments to slices"
         ctx.fail("VKA101", target, what=what, advice="assign the elements: `for i in range(first, last):`")
-    if isinstance(target, ast.Attribute) and _is_path(target):
-        owner = ctx.expr(target.value)
-        if isinstance(owner, TupleValue) and target.attr in owner.names:
+    if isinstance(target, ast.Attribute):
+        owner = _tuple_of(ctx, target.value)
+        if owner is not None and target.attr in owner.names:
             names = (f"{ctx.text(target.value)}.{name}" for name in owner.names)
             items = ", ".join("..." if name == ctx.text(target) else name for name in names)
             cls = owner.cls.__name__ if owner.cls is not None else "T"
@@ -25,6 +25,13 @@ def target_value(ctx: Context, target: ast.expr) -> Value:
     return ctx.expr(target)
 
 
-def _is_path(node: ast.expr) -> bool:
-    """Whether an expression is a name, or a field of one."""
-    return _is_path(node.value) if isinstance(node, ast.Attribute) else isinstance(node, ast.Name)
+def _tuple_of(ctx: Context, node: ast.expr) -> TupleValue | None:
+    """The tuple that a variable or a field of one is; nothing is evaluated, since a property may have effects."""
+    found: Value | None = None
+    if isinstance(node, ast.Name) and node.id in ctx.slots:
+        found = ctx.slots[node.id].value
+    elif isinstance(node, ast.Attribute):
+        owner = _tuple_of(ctx, node.value)
+        if owner is not None and node.attr in owner.names:
+            found = owner.items[owner.names.index(node.attr)]
+    return found if isinstance(found, TupleValue) else None
