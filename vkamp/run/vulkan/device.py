@@ -20,6 +20,7 @@ from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.direct_copies import DirectCopies
 from vkamp.run.vulkan.frames import Frames
 from vkamp.run.vulkan.memory import BlockMemory, Kind, MemorySlot
+from vkamp.run.vulkan.opening import take_opened
 from vkamp.run.vulkan.pipelines import DescriptorSets, Layouts, Pipelines, VulkanProgram
 from vkamp.run.vulkan.relay import Relay
 from vkamp.run.vulkan.sharing import Sharing
@@ -45,7 +46,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         super().__init__(info)
         self.staged = staged
         try:
-            self.api = Api(info)
+            self.api = take_opened(info) or Api(info)
         except VulkanError as error:
             raise AmpError(f"the Vulkan engine can't open {info.name}: {error}") from error
         self.kind = "device" if staged else "shared"

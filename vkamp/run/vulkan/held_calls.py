@@ -1,6 +1,6 @@
 """Functions of Vulkan that return within microseconds, called without giving the interpreter's lock away.
 
-The package ``vulkan`` gives the lock away in each call. While other threads copy, it takes 25 to 50 us to get it back,
+The package ``vulkan`` gives the lock away in each call. While other threads copy, it takes some 25 us to get it back,
 so that threads that start many copies would wait for each other most of the time.
 """
 
