@@ -165,9 +165,7 @@ void main() {
     limit = int(first_value_1);
     // while amp.uniform(limit > rounds_of(rounds, t_idx.tile)):
     while (true) {
-        // limit = amp.uniform(rounds[0])
         int value = limit;
-        // while amp.uniform(limit > rounds_of(rounds, t_idx.tile)):
         int rounds_of_result = rounds_of(t_idx_tile_0);
         bool uniform_value_2 = value > rounds_of_result;
         uint uniform_value_9 = uint(uniform_value_2);
