@@ -176,7 +176,9 @@ def _publish_counts(
 
 @amp.func
 def _publish_prefixes(t_idx: Any, begins: Any, status: Any, number: Any, before: Any, *, each: amp.constant) -> None:
-    """Publishes the counts up to this tile; ``begins`` become what turns places in the tile to places in the whole."""
+    """Publishes the counts up to this tile. ``begins`` become the differences between an element's place in the whole
+    and its place in the tile.
+    """
     rank = t_idx.local[0]
     total = amp.private(each, amp.int32)
     for k in amp.static_range(each):

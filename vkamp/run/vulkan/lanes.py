@@ -58,12 +58,12 @@ def _place(slot: MemorySlot, offset: int) -> _Place:
 
 
 class Lane:
-    """Memory that host and device see, with the commands that copy to or from it. ``turn``: the number of times that a
-    thread has taken it."""
+    """Memory that host and device see, with the commands that copy to or from it. ``uses``: how many copies it has
+    started or is about to start."""
 
     def __init__(self, device: VulkanDevice, queue: Any, slot: MemorySlot) -> None:
         self.slot = slot
-        self.turn = 0
+        self.uses = 0
         self._commands = CopyCommands(device, queue)
         self._region = device.api.ffi.new("VkBufferCopy[1]")
         self._waiting = threading.Lock()
@@ -81,10 +81,11 @@ class Lane:
         region.srcOffset, region.dstOffset, region.size = source.offset, target.offset, nbytes
         self._commands.start(source.block, target.block, self._region, 1)
 
-    def wait(self, turn: int | None = None) -> None:
-        """Waits for the copy that was started, if any, even after Ctrl-C; only for that of a turn, if one is given."""
+    def wait(self, use: int | None = None) -> None:
+        """Waits for the copy that was started, if any, even after Ctrl-C. With the number of a ``use``, it does not
+        wait for later ones."""
         with self._waiting:
-            if turn in (None, self.turn):
+            if use in (None, self.uses):
                 self._commands.wait()
 
     @property
@@ -224,8 +225,8 @@ class _Transfer:
     def __init__(self, lanes: Lanes, slot: MemorySlot, offset: int, data: _Bytes) -> None:
         self._lanes, self._slot, self._offset, self._data = lanes, slot, offset, data
         self.pieces = _Pieces(data.size)
-        #: The lanes that were used, and the turn of the last use.
-        self._turns: dict[Lane, int] = {}
+        #: The lanes of this transfer, each with the number of its last use.
+        self._last_uses: dict[Lane, int] = {}
 
     def work(self, lane: Lane) -> None:
         """Transfers pieces until none is left, in one of several threads. It has a lane at any time, at first this
@@ -235,16 +236,16 @@ class _Transfer:
     def _use(self, lane: Lane) -> None:
         """Waits for the last copy of a lane, and notes that this transfer uses the lane."""
         lane.wait()
-        lane.turn += 1
-        self._turns[lane] = lane.turn
+        lane.uses += 1
+        self._last_uses[lane] = lane.uses
 
     def finish(self) -> None:
         """Waits for the copies that are in flight, even after Ctrl-C."""
         interrupt: KeyboardInterrupt | None = None
-        for lane, turn in self._turns.items():
+        for lane, use in self._last_uses.items():
             while True:
                 try:
-                    lane.wait(turn)
+                    lane.wait(use)
                     break
                 except KeyboardInterrupt as raised:
                     interrupt = raised
