@@ -1,10 +1,11 @@
-"""Inputs that several test files of algorithms share, and an operator that does not commute."""
+"""Inputs that several test files of algorithms share, an operator that does not commute, and a check of sorts."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import vkamp as amp
+from vkamp import algorithms as alg
 
 TYPES = [
     np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, np.float32, np.int64, np.uint64,
@@ -50,3 +51,13 @@ def descending_order(raw):
     if raw.dtype.kind != "f":
         return sorted(range(raw.size), key=lambda i: -int(raw[i]))
     return sorted(range(raw.size), key=lambda i: (not np.isnan(raw[i]), 0 if np.isnan(raw[i]) else -float(raw[i])))
+
+
+def check_sorted_lines(view, raw, descending=False):
+    """Bit for bit, so that equal elements keep their order."""
+    order = np.stack([descending_order(line) for line in raw]) if descending else np.argsort(raw, -1, kind="stable")
+    k = {"descending": descending, "accelerator_view": view}
+    assert np.array_equal(alg.argsort(raw, **k), order)
+    a = amp.array(raw, accelerator_view=view)
+    assert alg.sort(a, out=a, **k) is a
+    assert np.asarray(a).tobytes() == np.take_along_axis(raw, order, -1).tobytes()

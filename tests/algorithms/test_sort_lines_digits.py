@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.algorithms.inputs import descending_order, numbers_of
+from tests.algorithms.inputs import check_sorted_lines, numbers_of
 from tests.library_views import forced
 from vkamp import algorithms as alg
 from vkamp.algorithms import _choose, lazy, sort_lines_digits
@@ -23,14 +23,8 @@ def small_tiles(monkeypatch):
 
 
 def check(view, raw, descending=False):
-    """Bit for bit, so that equal elements keep their order."""
-    order = np.stack([descending_order(line) for line in raw]) if descending else np.argsort(raw, -1, kind="stable")
-    k = {"descending": descending, "accelerator_view": view}
     assert sort_lines_digits.can_sort(view, lazy.of(raw).flat(), raw.shape[1])
-    assert np.array_equal(alg.argsort(raw, **k), order)
-    a = amp.array(raw, accelerator_view=view)
-    assert alg.sort(a, out=a, **k) is a
-    assert np.asarray(a).tobytes() == np.take_along_axis(raw, order, -1).tobytes()
+    check_sorted_lines(view, raw, descending)
 
 
 @pytest.mark.accelerators("llvmpipe")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.algorithms.inputs import descending_order, numbers_of
+from tests.algorithms.inputs import check_sorted_lines, numbers_of
 from tests.library_views import forced
 from vkamp import algorithms as alg
 from vkamp.algorithms import sort_lines_tiles
@@ -25,16 +25,6 @@ def tiles(monkeypatch):
         yield
 
 
-def check(view, raw, descending=False):
-    """Bit for bit, so that equal elements keep their order."""
-    order = np.stack([descending_order(line) for line in raw]) if descending else np.argsort(raw, -1, kind="stable")
-    k = {"descending": descending, "accelerator_view": view}
-    assert np.array_equal(alg.argsort(raw, **k), order)
-    a = amp.array(raw, accelerator_view=view)
-    assert alg.sort(a, out=a, **k) is a
-    assert np.asarray(a).tobytes() == np.take_along_axis(raw, order, -1).tobytes()
-
-
 @pytest.mark.accelerators("llvmpipe")
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.uint8])
 def test_lengths(accelerator_view, dtype):
@@ -44,8 +34,8 @@ def test_lengths(accelerator_view, dtype):
     )
     for length in LENGTHS:
         raw = numbers_of(dtype, length * 21).reshape(21, length)
-        check(accelerator_view, raw, descending=length % 2 == 1)
-        check(accelerator_view, np.random.default_rng(length).integers(0, 5, (3, length)).astype(dtype))
+        check_sorted_lines(accelerator_view, raw, descending=length % 2 == 1)
+        check_sorted_lines(accelerator_view, np.random.default_rng(length).integers(0, 5, (3, length)).astype(dtype))
 
 
 @pytest.mark.accelerators("llvmpipe")
@@ -76,4 +66,4 @@ def test_keys_views_and_axes(accelerator_view):
 @pytest.mark.accelerators("reference")
 def test_on_the_reference(accelerator_view):
     raw = np.random.default_rng(2).integers(-3, 3, (3, 11)).astype(np.float32)
-    check(accelerator_view, raw)
+    check_sorted_lines(accelerator_view, raw)

@@ -52,3 +52,18 @@ def pairs(values: list[Any], dtype: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Every pair of some values."""
     left, right = np.meshgrid(np.array(values, dtype), np.array(values, dtype))
     return left.ravel().copy(), right.ravel().copy()
+
+
+@amp.kernel
+def every_one(idx, out, *, functions: amp.constant):
+    for k, f in enumerate(functions):
+        out[k, idx[0]] = f(idx[0])
+
+
+def check_as_python(view: amp.accelerator_view, functions: tuple[Any, ...], count: int) -> None:
+    """Each device function of one int32 gives in a kernel what it gives in Python, and check mode finds nothing."""
+    out = amp.array_view(np.zeros((len(functions), count), I32))
+    amp.parallel_for_each(view, amp.extent(count), every_one, out, functions=functions)
+    for f, got in zip(functions, np.asarray(out).tolist(), strict=True):
+        assert got == [f(i) for i in range(count)], f
+    assert amp.check(view, amp.extent(count), every_one, out, functions=functions).ok

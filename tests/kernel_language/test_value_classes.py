@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.kernel_language.programs import I32
+from tests.kernel_language.programs import I32, check_as_python
 
 N = 5
 
@@ -118,18 +118,8 @@ def dataclass(i: amp.int32):
 FUNCTIONS = (fields, methods, functions, loops, tuples, nested, dataclass)
 
 
-@amp.kernel
-def every_one(idx, out):
-    for k, f in enumerate(FUNCTIONS):
-        out[k, idx[0]] = f(idx[0])
-
-
 def test_functions(accelerator_view):
-    out = amp.array_view(np.zeros((len(FUNCTIONS), N), I32))
-    amp.parallel_for_each(accelerator_view, amp.extent(N), every_one, out)
-    for f, got in zip(FUNCTIONS, np.asarray(out).tolist(), strict=True):
-        assert got == [f(i) for i in range(N)], f
-    assert amp.check(accelerator_view, amp.extent(N), every_one, out).ok
+    check_as_python(accelerator_view, FUNCTIONS, N)
 
 
 class Options(NamedTuple):
