@@ -273,3 +273,35 @@ def test_effects_around_elements(accelerator_view):
     same(np.asarray(counts)[:3], 7 + k + 10 + np.array([1, 2, 3]) + 5)
     same(np.asarray(other), np.where(third == 2, k + 20, third))
     same(np.asarray(pairs)["a"], k + 100)
+
+
+TABLE = (3, -1, 4, 1)
+
+
+@amp.kernel
+def members(i, values, n, out):
+    k = i[0]
+    values[k] = n[k]
+    out[0, k] = bump(values, k) in (11, 14)
+    out[1, k] = bump(values, k) in range(values[k] - 3, 60, 3)
+    out[2, k] = divmod(n[k], 5)[0] in range(-3, 8, 3)
+    out[3, k] = TABLE[n[k] % 4] not in (n[k] - 1, -1)
+    out[4, k] = (seen := n[k] // 2) * 3 + seen in range(4, 30, 4)
+    out[5, k] = values[k] in (bump(values, k), values[k] - 10)
+
+
+def test_what_is_looked_for_is_evaluated_before_the_sequence(accelerator_view):
+    n = np.arange(-9, 20, dtype=I32)
+    result = np.zeros((6, len(n)), I32)
+    values, out = amp.array_view(np.zeros_like(n)), amp.array_view(result)
+    amp.parallel_for_each(accelerator_view, n.size, members, values, amp.array_view(n), out)
+    result = np.asarray(out)
+    expected = {
+        "call": [k + 10 in (11, 14) for k in n],
+        "call in a range": [k + 20 in range(k + 17, 60, 3) for k in n.tolist()],
+        "divmod": [k // 5 in range(-3, 8, 3) for k in n],
+        "table": [TABLE[k % 4] not in (k - 1, -1) for k in n],
+        "walrus": [k // 2 * 4 in range(4, 30, 4) for k in n],
+        "before": [True for k in n],
+    }
+    same_rows(result, expected)

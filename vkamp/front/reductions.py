@@ -354,12 +354,12 @@ def _compare(ctx: Context, node: ast.Compare) -> Value:
 def contains(ctx: Context, node: ast.Compare) -> Value:
     """``x in sequence`` and ``x not in sequence``."""
     right = node.comparators[0]
-    before = len(ctx.block)
     left = ctx.expr(node.left)
+    before = len(ctx.block)
     sequence = try_sequence(ctx, right)
     if sequence is None:
         ctx.fail("VKA125", right, text=ctx.text(right), what=ctx.describe(ctx.expr(right)))
-    left, _ = ctx.keep(left, before) if ctx.has_effects(before) else (left, before)
+    left = ctx.keep(left, before)[0] if ctx.has_effects(before) else left
     found = _within(ctx, left, sequence, node, right)
     if not isinstance(node.ops[0], ast.NotIn):
         return found
