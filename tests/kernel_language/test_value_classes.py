@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.kernel_language.programs import I32, check_as_python
+from tests.kernel_language.programs import I32, check_as_python, rows, same
 
 N = 5
 
@@ -220,3 +220,52 @@ def test_refusals(statement, tmp_path):
     out = amp.array_view(np.zeros(1, I32))
     with pytest.raises(amp.CompileError, match=CASES[statement]):
         names["kernel"].inspect(out.extent, out)
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Version:
+    major: int
+    minor: int
+
+
+@amp.kernel
+def ordered(i, n, out):
+    k = i[0]
+    out[0, k] = Version(1, n[k]) < Version(n[k], 2)
+    out[1, k] = Version(n[k], 0) >= Version(1, 0)
+
+
+def test_dataclasses_with_an_order_are_ordered(accelerator_view):
+    n = np.arange(-1, 4, dtype=np.int32)
+    result = rows(accelerator_view, ordered, 2, np.int32, n)
+    expected = [Version(1, k) < Version(k, 2) for k in n.tolist()], [Version(k, 0) >= Version(1, 0) for k in n.tolist()]
+    same(result, expected)
+
+
+TUPLE_USES = {
+    "for": (lambda p: tuple(x + 1 for x in p), "VKA104"),
+    "tuple": (lambda p: tuple(p), "VKA104"),
+    "sum": (lambda p: sum(p), "VKA104"),
+    "subscript": (lambda p: p[0], "VKA323"),
+    "length": (lambda p: len(p), "VKA231"),
+    "slice": (lambda p: p[:1], "VKA101"),
+    "join": (lambda p: (p + p)[0], "VKA311"),
+    "repeat": (lambda p: (p * 2)[0], "VKA311"),
+    "order": (lambda p: p < p, "VKA321"),
+    "in": (lambda p: 1 in p, "VKA125"),
+    "star": (lambda p: max(*p), "VKA101"),
+}
+
+
+@amp.kernel
+def use_of_dataclass(i, out, *, use: amp.constant):
+    out[i] = use(Range(i[0]))
+
+
+@pytest.mark.parametrize("name", TUPLE_USES)
+def test_dataclasses_are_no_tuples(name):
+    use, code = TUPLE_USES[name]
+    with pytest.raises(TypeError):
+        use(Range(1))
+    with pytest.raises(amp.CompileError, match=code):
+        use_of_dataclass.inspect(3, amp.array_view(np.zeros(3, np.int32)), use=use)

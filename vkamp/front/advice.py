@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import difflib
 import enum
@@ -50,6 +51,21 @@ def with_article(word: object) -> str:
     """``a float32``, ``an int32``."""
     text = str(word)
     return f"an {text}" if text[0] in "aeioAEIO" else f"a {text}"
+
+
+def fields(value: TupleValue, text: str) -> str:
+    """For an object of a dataclass that is taken for a tuple."""
+    owner = as_owner(text)
+    return f"it has fields only: write `({', '.join(f'{owner}.{name}' for name in value.names)})`"
+
+
+def as_owner(text: str) -> str:
+    """An expression as it is written before a dot or a bracket."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return text
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)) else f"({text})"
 
 
 def _list(names: Iterable[str]) -> str:
@@ -161,9 +177,10 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
         return f"take an element: `{subscript(ctx, text, value)}`"
     if text.startswith("("):
         return "use one of its items"
+    if isinstance(value, TupleValue) and not value.has_items:
+        return f"take a field: `{as_owner(text)}.{value.names[0]}`" if value.names else "use a number"
     if isinstance(value, (TupleValue, ThreadRef)):
-        simple = all(part.isidentifier() for part in text.split("."))
-        return f"take one of its components: `{text if simple else f'({text})'}[0]`"
+        return f"take one of its components: `{as_owner(text)}[0]`"
     if isinstance(value, FieldMethod):
         return f"call it: `{text}({'...' if value.name == 'contains' else ''})`"
     if isinstance(value, BarrierRef):
@@ -175,9 +192,9 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
     if isinstance(value, Object):
         return f"call it: `{text}(...)`"
     if ctx.vector_of(value) is not None:
-        return f"take a component: `{text}.x`"
+        return f"take a component: `{as_owner(text)}.x`"
     fields = ctx.fields_of(value)
-    return f"take a field: `{text}.{fields[0]}`" if fields else "use a number"
+    return f"take a field: `{as_owner(text)}.{fields[0]}`" if fields else "use a number"
 
 
 def is_host_object(value: Any) -> bool:

@@ -264,7 +264,7 @@ def _length(ctx: Context, node: ast.Call) -> Value:
     value = ctx.expr(node.args[0])
     if isinstance(value, Memory) and value.rank:
         return views.extent_value(value, ctx.span(node)).items[0]
-    if isinstance(value, TupleValue):
+    if isinstance(value, TupleValue) and value.has_items:
         return Constant(len(value.items))
     vector = ctx.vector_of(value)
     if vector is not None:

@@ -145,6 +145,11 @@ def _refuse_known(ctx: Context, name: str, a: Constant | Number, b: Constant | N
         convert.misfit(ctx, ctx.span(node), constant.value, kind, help_text)
 
 
+def _is_ordered(cls: type) -> bool:
+    """Whether a dataclass is declared with ``order=True``."""
+    return bool(getattr(cls, "__dataclass_params__").order)  # noqa: B009
+
+
 def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: ast.expr) -> Value:
     """``==`` of indices and tuples: all components; ``!=`` is its negation.  Tuples have an order, too.
 
@@ -156,7 +161,7 @@ def _compare_tuples(ctx: Context, name: str, left: Value, right: Value, node: as
         if classes and left.cls is not right.cls and name in ("eq", "ne"):
             # Dataclasses are equal to objects of their own class only.
             return Constant(name == "ne")
-        if name not in ("eq", "ne"):
+        if name not in ("eq", "ne") and (not classes or (left.cls is right.cls and _is_ordered(classes[0]))):
             return _order_tuples(ctx, name, left.items, right.items, node)
         if len(left.items) != len(right.items):
             return Constant(name == "ne")

@@ -178,6 +178,8 @@ _MAX_FLOAT_LENGTH = 1 << 127
 
 def _join_tuples(op: ast.operator, left: Value, right: Value) -> Value | None:
     """``t + u``, and ``t * n`` for a constant; ``None``: no tuples."""
+    if not all(value.has_items for value in (left, right) if isinstance(value, TupleValue)):
+        return None
     if isinstance(op, ast.Add) and isinstance(left, TupleValue) and isinstance(right, TupleValue):
         return TupleValue((*left.items, *right.items))
     if isinstance(op, ast.Mult) and isinstance(right, TupleValue):

@@ -95,6 +95,8 @@ def no_sequence(ctx: Context, node: ast.expr) -> NoReturn:
     help_text = "write `for i in range(n):`, or iterate over a tuple, an array or a container"
     if isinstance(value, (Constant, Number)) or (isinstance(value, Element) and ctx.fields_of(value) == ()):
         help_text = f"write `for i in range({ctx.text(node)}):`"
+    if isinstance(value, TupleValue) and not value.has_items:
+        help_text = advice.fields(value, ctx.text(node))
     ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
 
 
@@ -120,7 +122,7 @@ def listed(ctx: Context, items: tuple[Value, ...], node: ast.expr) -> Sequence:
 
 def _of_value(ctx: Context, value: Value, node: ast.expr) -> Sequence | None:
     value = thread_value(ctx, value, node)
-    if isinstance(value, TupleValue):
+    if isinstance(value, TupleValue) and value.has_items:
         return listed(ctx, value.items, node)
     if isinstance(value, Memory) and value.rank:
         return _of_memory(ctx, value, node)
@@ -427,6 +429,8 @@ def items_of(ctx: Context, value: Value, target: ast.Tuple | ast.List, node: ast
         elif not in_loop and isinstance(value, Memory) and value.rank == 1:
             text = ctx.text(node)
             help_text = f"its length is known at run time only: take the elements, `{text}[0]` and so on"
+        elif isinstance(value, TupleValue) and not in_loop:
+            help_text = advice.fields(value, ctx.text(node))
         if isinstance(node, ast.Call) and marked_name(named_callee(ctx, node.func)) == "atomic_compare_exchange":
             help_text = (
                 "read the old value from the variable of the expected one; the result says whether the store was made"

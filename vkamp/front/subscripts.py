@@ -52,7 +52,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         return _slice(ctx, node)
     owner, key = ctx.operands(node.value, node.slice)
     owner = thread_value(ctx, owner, node)
-    if isinstance(owner, TupleValue):
+    if isinstance(owner, TupleValue) and owner.has_items:
         return _tuple_item(ctx, owner, key, node)
     if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
         if isinstance(key, Object) and isinstance(key.value, str):
@@ -79,6 +79,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         if isinstance(owner, FieldMethod) or callable(getattr(owner, "value", None))
         else "use it as it is"
     )
+    if isinstance(owner, TupleValue):
+        help_text = advice.fields(owner, ctx.text(node.value))
     vector = convert.vector(ctx, owner, node.value)
     if vector is not None:
         assert isinstance(vector.type, Vector)
@@ -101,7 +103,7 @@ def _slice(ctx: Context, node: ast.Subscript) -> Value:
         if len(parts) > owner.rank:
             _rank_mismatch(ctx, node, owner, len(parts))
         return views.sliced(ctx, owner, parts)
-    if not isinstance(owner, TupleValue) or rest:
+    if not isinstance(owner, TupleValue) or not owner.has_items or rest:
         letters = vector.letters if (vector := ctx.vector_of(owner)) is not None else ""
         swizzle = f"name the components, such as `{ctx.text(node.value)}.{letters[:2]}`" if letters else ""
         what = f"slices of {ctx.describe(owner)}"

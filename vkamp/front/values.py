@@ -125,6 +125,11 @@ class TupleValue(Value):
         """The same kind of tuple with other items."""
         return TupleValue(tuple(items), self.kind, self.names, self.cls)
 
+    @property
+    def has_items(self) -> bool:
+        """Whether it has subscripts, a length and an order of items in Python; a dataclass has fields only."""
+        return self.cls is None or issubclass(self.cls, tuple)
+
 
 @dataclass(frozen=True)
 class BufferRef(Value):
