@@ -70,7 +70,9 @@ def _sums(given: _Inputs, torch: Any) -> Iterator[Program]:
     """Programs that transform, add up and select."""
     floats, small, rows = given.floats, given.small, given.rows
     yield Program("transform", (floats,), lambda a: alg.transform(lambda x: 2 * x + 1, a), lambda a: 2 * a + 1)
-    yield Program("sum of float32", (floats,), alg.sum, np.sum, lambda a: torch.sum(a), textbook.total)
+    yield Program(
+        "sum of float32", (floats,), alg.sum, np.sum, lambda a: torch.sum(a), textbook.total, cub=("sum", 1.02),
+    )  # fmt: skip
     yield Program("sum of int32 in 64 bits", (small,), alg.sum, np.sum, lambda a: torch.sum(a))
     yield Program(
         "sum of columns", (rows,), lambda a: alg.sum(a, axis=0), lambda a: a.sum(0), lambda a: a.sum(0),
@@ -79,7 +81,19 @@ def _sums(given: _Inputs, torch: Any) -> Iterator[Program]:
     yield Program("sum of rows", (rows,), lambda a: alg.sum(a, axis=1), lambda a: a.sum(1), lambda a: a.sum(1))
     yield Program(
         "scan of int32", (small,), alg.scan, lambda a: np.cumsum(a, dtype=np.int32),
-        lambda a: torch.cumsum(a, 0, dtype=torch.int32), textbook.scan,
+        lambda a: torch.cumsum(a, 0, dtype=torch.int32), textbook.scan, cub=("scan", 1.0),
+    )  # fmt: skip
+    yield Program(
+        "scan of few int32", (small[: 1 << 22],), alg.scan, lambda a: np.cumsum(a, dtype=np.int32),
+        lambda a: torch.cumsum(a, 0, dtype=torch.int32), cub=("short scan", 1.1),
+    )  # fmt: skip
+    yield Program(
+        "scan of float32", (floats,), alg.scan, lambda a: np.cumsum(a, dtype=np.float64),
+        lambda a: torch.cumsum(a, 0), cub=("scan", 1.0),
+    )  # fmt: skip
+    yield Program(
+        "deterministic scan of float32", (floats,), lambda a: alg.scan(a, deterministic=True),
+        lambda a: np.cumsum(a, dtype=np.float64), cub=("scan", 0.75),
     )  # fmt: skip
     for axis, name in enumerate(("columns", "rows")):
         yield Program(
@@ -88,30 +102,35 @@ def _sums(given: _Inputs, torch: Any) -> Iterator[Program]:
         )  # fmt: skip
     yield Program(
         "select half", (small,), lambda a: alg.select(a, lambda x: x >= 0), lambda a: a[a >= 0], lambda a: a[a >= 0],
-        textbook.select,
+        textbook.select, cub=("select", 0.9),
     )  # fmt: skip
     yield Program(
         "partition in half", (small,), lambda a: alg.partition(a, lambda x: x >= 0)[0],
         lambda a: np.concatenate([a[a >= 0], a[a < 0]]), lambda a: torch.cat([a[a >= 0], a[a < 0]]),
+        cub=("partition", 0.85),
     )  # fmt: skip
 
 
 def _runs(given: _Inputs, torch: Any) -> Iterator[Program]:
     """Programs on runs of equal keys, and on segments."""
     floats, small, runs = given.floats, given.small, given.runs
-    yield Program(
-        "first of each run of 5", (runs,), alg.unique_consecutive,
-        lambda a: a[np.concatenate([[True], a[1:] != a[:-1]])], lambda a: torch.unique_consecutive(a),
-    )  # fmt: skip
-    yield Program(
-        "lengths of runs of 5", (runs,), lambda a: alg.run_length_encode(a)[1], _lengths,
-        lambda a: torch.unique_consecutive(a, return_counts=True),
-    )  # fmt: skip
-    yield Program(
-        "sum of runs of 5", (runs, floats), lambda a, b: alg.reduce_by_key(a, b)[1],
-        lambda a, b: np.add.reduceat(b, np.flatnonzero(np.concatenate([[True], a[1:] != a[:-1]]))),
-    )  # fmt: skip
-    yield Program("scan of runs of 5", (runs, small), alg.scan_by_key, _scan_of_runs)
+    for length in (5, 16):
+        keys = runs if length == 5 else (np.arange(given.count) // length).astype(np.int32)
+        yield Program(
+            f"first of each run of {length}", (keys,), alg.unique_consecutive,
+            lambda a: a[np.concatenate([[True], a[1:] != a[:-1]])], lambda a: torch.unique_consecutive(a),
+            cub=(f"unique of {length}", 0.85),
+        )  # fmt: skip
+        yield Program(
+            f"lengths of runs of {length}", (keys,), lambda a: alg.run_length_encode(a)[1], _lengths,
+            lambda a: torch.unique_consecutive(a, return_counts=True), cub=(f"run lengths of {length}", 0.85),
+        )  # fmt: skip
+        yield Program(
+            f"sum of runs of {length}", (keys, floats), lambda a, b: alg.reduce_by_key(a, b)[1],
+            lambda a, b: np.add.reduceat(b, np.flatnonzero(np.concatenate([[True], a[1:] != a[:-1]]))),
+            cub=(f"sums by key of {length}", 0.85),
+        )  # fmt: skip
+    yield Program("scan of runs of 5", (runs, small), alg.scan_by_key, _scan_of_runs, cub=("scan by key", 0.85))
     flags = (np.arange(given.count) % 5 == 0).astype(np.uint8)
     yield Program(
         "scan of segments of 5", (small, flags), alg.segmented_scan,
@@ -129,10 +148,12 @@ def _counts(given: _Inputs, torch: Any) -> Iterator[Program]:
     yield Program(
         "histogram of 256 values", (floats,), lambda a: alg.histogram(a, 256, (0.0, 1.0))[0],
         lambda a: np.histogram(a, 256, (0.0, 1.0))[0], lambda a: torch.histc(a, 256, 0.0, 1.0), agrees=_nearly_counts,
+        cub=("histogram", 0.8),
     )  # fmt: skip
     yield Program(
         "count of each byte", (octets,), lambda a: alg.bincount(a, bins=256),
         lambda a: np.bincount(a, minlength=256), lambda a: torch.bincount(a, minlength=256), textbook.counts_of_bytes,
+        cub=("histogram of bytes", 0.8),
     )  # fmt: skip
     yield Program("argmax", (floats,), alg.argmax, np.argmax, lambda a: torch.argmax(a))
 
@@ -143,11 +164,12 @@ def _orders(given: _Inputs, torch: Any) -> Iterator[Program]:
     values = np.arange(keys.size, dtype=np.int32)
     yield Program(
         "sort of int32", (keys,), alg.sort, lambda a: np.sort(a, kind="stable"), lambda a: torch.sort(a, stable=True),
-        textbook.bitonic_sort,
+        textbook.bitonic_sort, cub=("sort", 0.75),
     )  # fmt: skip
     yield Program(
         "sort of int32 by a function", (keys,), lambda a: alg.sort(a, less=lambda x, y: x > y),
         lambda a: np.sort(a, kind="stable")[::-1], lambda a: torch.sort(a, descending=True, stable=True),
+        cub=("merge sort", 0.6),
     )  # fmt: skip
     yield Program(
         "the 100 largest", (floats[: keys.size],), lambda a: alg.topk(a, 100)[0],
@@ -166,6 +188,7 @@ def _orders(given: _Inputs, torch: Any) -> Iterator[Program]:
     yield Program(
         "sort of pairs of int32", (keys, values), lambda a, b: alg.sort_by_key(a, b)[1],
         lambda a, b: b[np.argsort(a, kind="stable")], lambda a, b: torch.sort(a, stable=True),
+        cub=("sort of pairs", 0.8),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from tools.bench import cub
 from tools.bench.heating import ahead
 from tools.bench.measure import Measurement, Options, alternately, check
 
@@ -59,6 +60,8 @@ class Program:
     of_cupy: Callable[..., Any] | None = None
     #: How many times as fast as PyTorch a GPU should be.
     goal: float | None = None
+    #: The row of ``cub.cu`` with the same result, and how many times as fast as CUB a GPU should be.
+    cub: tuple[str, float] | None = None
 
 
 def measure_programs(
@@ -73,16 +76,16 @@ def measure_programs(
             for program in programs(accelerator, None):
                 yield from _rows_of_cpu(group, program, accelerator, path, options.runs)
             continue
-        torch = None
-        if "nvidia" in accelerator.description.lower() and importlib.util.find_spec("torch"):
-            torch = importlib.import_module("torch")
+        is_nvidia = "nvidia" in accelerator.description.lower()
+        torch = importlib.import_module("torch") if is_nvidia and importlib.util.find_spec("torch") else None
         heat = ahead(accelerator.default_view)
         several = list(programs(accelerator, torch))
+        of_cub = cub.device_microseconds() if is_nvidia and any(program.cub for program in several) else {}
         # numpy needs longer than the device by factors of hundreds: several programs at once, which are not timed.
         with ThreadPoolExecutor(_THREADS) as pool:
             expected = list(pool.map(lambda program: program.of_numpy(*program.data), several))
         for program, right in zip(several, expected, strict=True):
-            yield from _rows_of_gpu(group, program, accelerator, path, torch, options.runs, heat, right)
+            yield from _rows_of_gpu(group, program, accelerator, path, torch, options.runs, heat, right, of_cub)
 
 
 def _rows_of_cpu(
@@ -116,6 +119,7 @@ def _rows_of_gpu(
     runs: int,
     heat: Callable[[], None],
     expected: Any,
+    of_cub: dict[str, float],
 ) -> Iterator[Measurement]:
     view = accelerator.default_view
     data = [amp.array(raw, accelerator_view=view) for raw in program.data]
@@ -141,14 +145,22 @@ def _rows_of_gpu(
         device["torch_device_us"] = _torch_seconds(torch, program.of_torch, tensors, busy)
         if program.of_cupy is not None and importlib.util.find_spec("cupy"):
             device["cupy_device_us"] = _cupy_seconds(program.of_cupy, program.data)
+    if program.cub is not None and program.cub[0] in of_cub:
+        device["cub_device_us"] = of_cub[program.cub[0]] / 1e6
     times = dict(zip(works, alternately(runs, *works.values(), seconds=_SECONDS), strict=True))
     notes = {name: round(seconds * 1e6, 1) for name, seconds in device.items()}
     yield from _measurements(group, program, path, times, notes | _host_costs(program, view))
-    peer = device.get("torch_device_us")
-    if peer is not None and program.goal is not None:
-        own = device["device_us"]
-        ratios = {"speed_up_over_torch": round(peer / own, 3), "goal": program.goal}
-        yield Measurement(group, f"{program.name}, device", (own,), path, target=peer / program.goal, notes=ratios)
+    yield from _goals(group, program, path, device)
+
+
+def _goals(group: str, program: Program, path: str, device: dict[str, float]) -> Iterator[Measurement]:
+    """The device's time, with that of each peer divided by the goal as the target."""
+    own = device["device_us"]
+    for peer, goal in (("torch", program.goal), ("cub", None if program.cub is None else program.cub[1])):
+        seconds = device.get(f"{peer}_device_us")
+        if seconds is not None and goal is not None:
+            ratios = {f"speed_up_over_{peer}": round(seconds / own, 3), "goal": goal}
+            yield Measurement(group, f"{program.name}, device", (own,), path, target=seconds / goal, notes=ratios)
 
 
 def _measurements(
@@ -174,14 +186,15 @@ def _least(seconds: Callable[[], float]) -> float:
 
 
 def _device_seconds(function: Callable[..., Any], data: Any, heat: Callable[[], None]) -> float:
-    """The device's time for the launches of a call, which follow other work without a pause."""
+    """The device's time for the launches of a call, which follow those of another one without a pause."""
 
     def one() -> float:
         with amp.profile() as profile:
             heat()
-            kept = function(*data)
-        del kept
-        return sum(launch.seconds for launch in profile.launches if launch.kernel != "arithmetic")
+            kept = [function(*data) for _ in range(2)]
+        kept.clear()
+        found = [launch.seconds for launch in profile.launches if launch.kernel != "arithmetic"]
+        return sum(found[len(found) // 2 :])
 
     return _least(one)
 
@@ -200,23 +213,24 @@ def _busy_torch(torch: Any) -> Callable[[], None]:
 
 
 def _torch_seconds(torch: Any, function: Callable[..., Any], tensors: Any, busy: Callable[[], None]) -> float:
-    """The device's time of a call by PyTorch, which follows other work without a pause."""
+    """The device's time of a call by PyTorch, which follows another one without a pause."""
 
     def one() -> float:
         busy()
+        first = function(*tensors)
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         kept = function(*tensors)
         end.record()
         end.synchronize()
-        del kept
+        del first, kept
         return float(begin.elapsed_time(end)) / 1e3
 
     return _least(one)
 
 
 def _cupy_seconds(function: Callable[..., Any], data: Any) -> float:
-    """The device's time of a call by CuPy, which follows other work without a pause."""
+    """The device's time of a call by CuPy, which follows another one without a pause."""
     cupy = importlib.import_module("cupy")
     arrays = [cupy.asarray(raw) for raw in data]
     matrix = cupy.ones((8192, 8192), cupy.float32)
@@ -224,12 +238,13 @@ def _cupy_seconds(function: Callable[..., Any], data: Any) -> float:
     def one() -> float:
         for _ in range(2):
             cupy.matmul(matrix, matrix)
+        first = function(cupy, *arrays)
         begin, end = (cupy.cuda.Event() for _ in range(2))
         begin.record()
         kept = function(cupy, *arrays)
         end.record()
         end.synchronize()
-        del kept
+        del first, kept
         return float(cupy.cuda.get_elapsed_time(begin, end)) / 1e3
 
     found = _least(one)
