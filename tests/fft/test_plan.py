@@ -100,6 +100,42 @@ def test_the_second_call_repeats_the_first(accelerator_view, monkeypatch):
         p.forward_transform(out, a)
 
 
+@pytest.mark.accelerators("drivers")
+def test_the_second_call_without_an_output_is_prepared(accelerator_view, monkeypatch):
+    """While the first result is in use, the second call has memory of its own, which the first one prepared."""
+    x, y = numbers(2, 30), numbers(2, 30, seed=2)
+    p = fft.plan((2, 30), accelerator_view=accelerator_view)
+    a = amp.array(x, accelerator_view=accelerator_view)
+    first = p.forward_transform(a)
+
+    def refuse(*_, **__):
+        raise AssertionError("it is computed anew")
+
+    monkeypatch.setattr(sys.modules["vkamp.fft.plan"], "transform_axes", refuse)
+    amp.copy(y, a)
+    second = p.forward_transform(a)
+    close(first, np.fft.fft2(x))
+    close(second, np.fft.fft2(y))
+    amp.copy(x, a)
+    del second
+    second = p.forward_transform(a)
+    close(second, np.fft.fft2(x))
+    with pytest.raises(AssertionError, match="computed anew"):
+        p.forward_transform(a)
+
+
+@pytest.mark.accelerators("drivers")
+def test_the_first_call_runs_once(accelerator_view):
+    """Neither the copy for the second call nor the rehearsals of it transform in place once more."""
+    x = numbers(64)
+    p = fft.plan(64, accelerator_view=accelerator_view)
+    a = amp.array(x, accelerator_view=accelerator_view)
+    p.forward_transform(a, a)
+    close(a, np.fft.fft(x))
+    p.forward_transform(a, a)
+    close(a, np.fft.fft(np.fft.fft(x)))
+
+
 def test_errors():
     with pytest.raises(TypeError, match="a plan is for"):
         fft.plan(4, np.int32)

@@ -129,6 +129,14 @@ class SingleLaunch(BoundLaunch):
         self._is_bound = True
         return self._enqueue_first
 
+    def bind(self) -> bool:
+        """Does what :meth:`submit` does, but does not enqueue the launch; False if it cannot be enqueued."""
+        if self._bind() is None:
+            return False
+        for each, home, version in mark_written(self.view, self.uses):
+            each.home, each.version = home, version
+        return True
+
     @property
     def is_bound(self) -> bool:
         """Whether it has been enqueued, so that it can be enqueued with other launch words."""

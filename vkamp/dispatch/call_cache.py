@@ -10,6 +10,7 @@ can be in use.  Calls that cannot be captured, or that start from initial conten
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import threading
@@ -28,7 +29,7 @@ from vkamp.dispatch.launch_keys import NUMBERS, ValueKey
 from vkamp.dispatch.preparing import PreparedLaunch
 from vkamp.dispatch.running import is_checked
 from vkamp.dispatch.targets import default_for, lowering_variable
-from vkamp.edit.active import generation
+from vkamp.edit.active import generation, look_again
 from vkamp.errors import AmpError, OutOfMemoryError
 from vkamp.lang.arrays import array
 from vkamp.lang.binding import ElementBinding
@@ -58,6 +59,12 @@ _PART, _PART_OF_HOST, _LEAST_BYTES = 16, 64, 64 << 20
 #: The part of these bytes that the copies of one call may hold together.  A program that assigns the result to the same
 #: name in a loop needs two copies.
 _PART_OF_CALL = 2
+
+#: A copy for the second call is made ahead if it holds at most this part of them.
+_PART_AHEAD = 16
+
+#: How often the code of a repeated call runs before the second one.
+_REHEARSALS = 3
 
 #: Smaller temporary arrays do not share memory: launches that use the same memory wait for each other.
 _LEAST_SHARED = 1 << 20
@@ -91,6 +98,7 @@ class _CallCopy:
     ``guards``: what the user's functions have to be, with the kernels that use them.  ``result``: makes the result of
     the containers of the call and ``made``, those that the call made.  ``nbytes``: the memory that it made.
     ``moving``: places among the words of the only launch, and which number of a :class:`Moving` each has.
+    ``writes_own``: they write nothing but that memory.
     """
 
     launches: tuple[SingleLaunch, ...]
@@ -101,6 +109,7 @@ class _CallCopy:
     view: accelerator_view
     generation: int
     moving: tuple[tuple[int, int], ...]
+    writes_own: bool
     lock: threading.Lock = field(default_factory=threading.Lock)
     #: What enqueues all launches where nothing has moved since the time ``epoch``.
     enqueue: Callable[[], None] | None = None
@@ -133,11 +142,19 @@ class _CallCopy:
         self.epoch = now if is_current and epoch.now == now else -1
         return True
 
+    def bind(self) -> bool:
+        """Binds launches that have not run, which :meth:`prepare` needs; False if that cannot be.
+
+        They must write only what nobody else uses: it counts as written.
+        """
+        return all(launch.acquire() and launch.bind() for launch in self.launches)
+
     def prepare(self) -> None:
-        """Prepares the second run, so that it only enqueues."""
+        """Prepares the next run, so that it only enqueues."""
         now = epoch.now
         if all(launch.is_current() for launch in self.launches):
-            self.enqueue = queue_of(self.view).together([each.ready() for each in self.launches])
+            if self.enqueue is None:
+                self.enqueue = self._together()
             self.epoch = now
 
     def _run_with(self, numbers: tuple[int, ...]) -> bool:
@@ -155,8 +172,11 @@ class _CallCopy:
     def _enqueue_all(self) -> None:
         """Enqueues the launches, whose containers are current."""
         if self.enqueue is None:
-            self.enqueue = queue_of(self.view).together([each.ready() for each in self.launches])
+            self.enqueue = self._together()
         self.enqueue()
+
+    def _together(self) -> Callable[[], None]:
+        return queue_of(self.view).together([each.ready() for each in self.launches])
 
 
 @dataclass(slots=True)
@@ -181,32 +201,70 @@ def repeats(settings: Callable[[], Hashable], *, at_once: bool = False) -> Calla
     """
 
     def decorate(function: _F) -> _F:
-        #: Empty after the first call that is prepared for a second one.
-        first = [function] if at_once else []
-
-        @functools.wraps(function)
-        def call(*args: Any, **named: Any) -> Any:
-            if recorder() is not None or is_checked():
-                return function(*args, **named)
-            found = _Key(function)
-            if not found.add(args, named):
-                return _run_once(function, args, named)
-            key = (lowering_variable(), settings(), *found.parts)
-            known = _calls.get(key)
-            if known is None or not _is_same(known, found.containers):
-                known = _remember(key, found.containers, named)
-                if not first:
-                    return _run_once(function, args, named)
-                first.clear()
-                return _run_anew(key, known, found, function, args, named, prepares=True)
-            if known.copies is None:
-                return _run_once(function, args, named)
-            ran, result = _repeat(key, known, found)
-            return result if ran else _run_anew(key, known, found, function, args, named)
-
-        return call  # type: ignore[return-value]
+        return _repeating(function, settings, [function] if at_once else [])  # type: ignore[return-value]
 
     return decorate
+
+
+def _repeating(function: Callable[..., Any], settings: Callable[[], Hashable], first: list[Any]) -> Callable[..., Any]:
+    """The function that is called instead; ``first`` is empty after a first call that is prepared for a second one."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **named: Any) -> Any:
+        if recorder() is not None or is_checked():
+            return function(*args, **named)
+        found = _Key(function)
+        if not found.add(args, named):
+            return _run_once(function, args, named)
+        key = (lowering_variable(), settings(), *found.parts)
+        known = _calls.get(key)
+        if known is None or not _is_same(known, found.containers):
+            known = _remember(key, found.containers, named)
+            if not first:
+                return _run_once(function, args, named)
+            first.clear()
+            result = _run_anew(key, known, found, function, args, named, prepares=True)
+            copies = known.copies
+            if copies:
+                _rehearse(known, copies[0].view, settings, args, named)
+            return result
+        if known.copies is None:
+            return _run_once(function, args, named)
+        ran, result = _repeat(key, known, found)
+        return result if ran else _run_anew(key, known, found, function, args, named)
+
+    return call
+
+
+def _rehearse(
+    known: _Call,
+    view: accelerator_view,
+    settings: Callable[[], Hashable],
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+) -> None:
+    """Runs the code of a repeated call before the second one, which takes twice as long otherwise, since the processor
+    has not run that code lately.
+
+    What it runs is the call of a function that does nothing, whose launches do nothing.
+    """
+
+    def stand_in(*_: Any, **__: Any) -> None:
+        pass
+
+    found = _Key(stand_in)
+    if not found.add(args, named) or found.moving is not None:
+        return
+    idle = _CallCopy((), (), stand_in, [], 0, view, generation(), (), True, enqueue=queue_of(view).idle())
+    key = (lowering_variable(), settings(), *found.parts)
+    _calls[key] = _Call(known.containers, known.follows_default, [idle])
+    call = _repeating(stand_in, settings, [])
+    try:
+        for _ in range(_REHEARSALS):
+            idle.epoch = epoch.now
+            call(*args, **named)
+    finally:
+        _calls.pop(key, None)
 
 
 def _run_once(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -387,10 +445,27 @@ def _run_anew(
             has_run = False
         if has_run:
             if prepares:
-                made.prepare()
+                _prepare_next(copies, found, function, args, named)
             return made.result(found.containers, made.made)
     known.copies = None
     return function(*args, **named)
+
+
+def _prepare_next(
+    copies: list[_CallCopy], found: _Key, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    """Does what the second call would do otherwise before it enqueues, and after it looked at its arguments."""
+    (first,) = copies
+    if first.made and first.writes_own and first.nbytes <= _most_bytes(first.view) // _PART_AHEAD:
+        # The first result is in use then.
+        another = _captured(found, function, args, named)
+        with contextlib.suppress(OutOfMemoryError):
+            if another is not None and another.bind():
+                copies.append(another)
+    for each in copies:
+        each.prepare()
+    queue_of(first.view).flush()
+    look_again()
 
 
 def _has_enough(copies: Sequence[_CallCopy]) -> bool:
@@ -472,7 +547,9 @@ def _copy_of(steps: Sequence[PreparedLaunch], found: _Key, result: Any) -> _Call
         for guard in step.compiled.guards
         if not guard.is_fixed(step.request.function)
     }
-    return _CallCopy(launches, tuple(guards.values()), template, made, nbytes, view, steps[0].generation, moving)
+    writes_own = not any(each.writes and id(_home(each.container)) in own for step in steps for each in step.uses)
+    now = steps[0].generation
+    return _CallCopy(launches, tuple(guards.values()), template, made, nbytes, view, now, moving, writes_own)
 
 
 def _places_of(moving: Moving, steps: Sequence[PreparedLaunch]) -> tuple[tuple[int, int], ...] | None:

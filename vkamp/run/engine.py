@@ -361,6 +361,10 @@ class Queue(ABC):
 
         return enqueue
 
+    def idle(self) -> Callable[[], None]:
+        """A function that does what those of :meth:`together` do, and enqueues nothing."""
+        return self.together([])
+
     def record(self, dispatches: Sequence[Dispatch]) -> Recording:
         """``dispatches``, checked, to be run many times in this order. Raises what :meth:`enqueue` raises."""
         return _Enqueued(self, dispatches)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.cuda import CudaError
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
-from vkamp.run.engine import Dispatch, Ready, Timing
+from vkamp.run.engine import Dispatch, Timing
 from vkamp.run.plan import NOTHING, Access
 from vkamp.run.queue import DeviceBuffer, moved, taken
 from vkamp.run.vulkan import staging
@@ -30,11 +29,10 @@ from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, H
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.late_programs import is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
-from vkamp.run.vulkan.recording import Recorded, Repeats, VulkanRecording
+from vkamp.run.vulkan.recording import QueueWithRecordings, Recorded, Repeats, VulkanRecording
 from vkamp.run.vulkan.relay import relay
-from vkamp.run.vulkan.reused_memory import QueueWithReusedMemory
 from vkamp.run.vulkan.sharing import SharedBuffer
-from vkamp.run.vulkan.submissions import QueueState, Submission, note_parts
+from vkamp.run.vulkan.submissions import QueueState, Submission, note_parts, touches
 from vkamp.run.work import BoundReady
 
 _MAX_PENDING = 64
@@ -72,7 +70,7 @@ class HostBuffer(DeviceBuffer[MemorySlot]):
         return self.queue.device.tidy
 
 
-class VulkanQueue(QueueWithReusedMemory):
+class VulkanQueue(QueueWithRecordings):
     """One in-order queue of a device."""
 
     device: VulkanDevice
@@ -94,25 +92,6 @@ class VulkanQueue(QueueWithReusedMemory):
 
     def ready(self, dispatch: Dispatch) -> BoundReady[DispatchWork]:
         return BoundReady(self, self._bind(dispatch, again=True))
-
-    def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
-        work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
-        if len(work) != len(ready) or len(work) < 2 or is_awaited(work):
-            return super().together(ready)
-        return partial(self.replay, self._recording(work))
-
-    def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
-        return self._recording([self._bind(each, again=True) for each in dispatches])
-
-    def _recording(self, work: list[DispatchWork]) -> VulkanRecording:
-        self._check()
-        if not work:
-            return VulkanRecording(self, work, None)
-        with self.device.lock:
-            try:
-                return VulkanRecording(self, work, self._recorded(work))
-            except VulkanError as error:
-                raise self.device.failed(error) from error
 
     def _bind(self, dispatch: Dispatch, *, again: bool = False) -> DispatchWork:
         """A checked dispatch, compiled and bound."""
@@ -454,12 +433,12 @@ class VulkanQueue(QueueWithReusedMemory):
 
     def _uses(self, slot: MemorySlot, writes_only: bool) -> bool:
         state = self._state
-        return any(_touches(each.access, slot, writes_only) for each in (*state.running, *state.pending))
+        return any(touches(each.access, slot, writes_only) for each in (*state.running, *state.pending))
 
     def _last_use(self, slot: MemorySlot, *, writes_only: bool) -> Submission:
         """The last submission that uses a slot; submits pending work that uses it."""
         self._submit(Access({slot.id: None}, {}) if writes_only else Access({}, {slot.id: None}))
-        return next(s for s in reversed(self._state.running) if _touches(s.access, slot, writes_only))
+        return next(s for s in reversed(self._state.running) if touches(s.access, slot, writes_only))
 
     def _excess(self) -> Submission | None:
         """The last submission that must end before more is submitted, since running work keeps its memory."""
@@ -692,7 +671,3 @@ class VulkanQueue(QueueWithReusedMemory):
             work.timing(info, begin, end, submitted, seen)
             for work, begin, end in zip(stamps.work, ticks[::2], ticks[1::2], strict=True)
         ]
-
-
-def _touches(access: Access, slot: MemorySlot, writes_only: bool) -> bool:
-    return slot.id in access.writes or (not writes_only and slot.id in access.reads)

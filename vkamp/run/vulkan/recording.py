@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from vkamp.run.engine import Recording
+from vkamp.run.engine import Dispatch, Ready, Recording
 from vkamp.run.plan import Access
+from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Work, joint_access
-from vkamp.run.vulkan.frames import Commands
-
-if TYPE_CHECKING:
-    from vkamp.run.vulkan.queue import VulkanQueue
-
+from vkamp.run.vulkan.frames import Commands, Frames
+from vkamp.run.vulkan.late_programs import is_awaited
+from vkamp.run.vulkan.reused_memory import QueueWithReusedMemory
+from vkamp.run.work import BoundReady
 
 #: The maximum numbers of lists of work that a queue keeps recorded, and that it has seen only once. The least recently
 #: used ones are dropped first.
 _KEPT = 64
 _SEEN = 256
+
+#: The number of submissions that are prepared with launches that will be enqueued again and again.
+_SPARE = 2
 
 #: Launches of a recording that may be submitted with others.
 FEW = 4
@@ -48,7 +52,7 @@ class Recorded:
 class VulkanRecording(Recording):
     """A recorded command buffer with the memory that it uses. ``is_small``: it has few launches, and none is heavy."""
 
-    def __init__(self, queue: VulkanQueue, work: list[DispatchWork], recorded: Recorded | None) -> None:
+    def __init__(self, queue: QueueWithRecordings, work: list[DispatchWork], recorded: Recorded | None) -> None:
         self.queue = queue
         self.work = work
         self.recorded = recorded
@@ -102,3 +106,51 @@ class Repeats:
         """Drops all of them."""
         self._kept.clear()
         self._seen.clear()
+
+
+class QueueWithRecordings(QueueWithReusedMemory):
+    """The part of a queue that records work for many submissions."""
+
+    frames: Frames
+    _repeats: Repeats
+    _poll: float
+
+    def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
+        work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
+        if len(work) != len(ready) or not work or is_awaited(work):
+            return super().together(ready)
+        recording = self._recording(work)
+        if len(work) > 1:
+            return partial(self.replay, recording)
+        if self._poll and recording.recorded is not None:
+            with self.device.lock:
+                self._repeats.keep((work[0].number,), recording.recorded)
+        return super().together(ready)
+
+    def idle(self) -> Callable[[], None]:
+        return partial(self.replay, self._recording([]))
+
+    def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
+        work = [self._bind(each, again=True) for each in dispatches]
+        return self._recording(work) if work else VulkanRecording(self, work, None)
+
+    def _recording(self, work: list[DispatchWork]) -> VulkanRecording:
+        self._check()
+        with self.device.lock:
+            try:
+                self.frames.prepare(_SPARE)
+                return VulkanRecording(self, work, self._recorded(work))
+            except VulkanError as error:
+                raise self.device.failed(error) from error
+
+    @abstractmethod
+    def replay(self, recording: VulkanRecording) -> None:
+        """Submits a recording after everything enqueued."""
+
+    @abstractmethod
+    def _recorded(self, work: list[DispatchWork]) -> Recorded:
+        """Work as commands that can be submitted many times."""
+
+    @abstractmethod
+    def _bind(self, dispatch: Dispatch, *, again: bool = False) -> DispatchWork:
+        """A checked dispatch, compiled and bound; with ``again``, it will be enqueued many times."""

@@ -11,6 +11,7 @@ from vkamp.run.engine import Sink
 from vkamp.run.plan import Access
 from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Stamps, Work, joint_access
 from vkamp.run.vulkan.frames import CommandFrame
+from vkamp.run.vulkan.memory import MemorySlot
 
 
 class Submission:
@@ -73,3 +74,8 @@ def note_parts(recordings: Sequence[Submission], now: float) -> None:
         seconds = min(now - each.submitted, (now - since) / runs[id(each.held[-1])])
         for part in each.parts:
             part.took(seconds, at_most=True)
+
+
+def touches(access: Access, slot: MemorySlot, writes_only: bool) -> bool:
+    """Whether work with this access uses a slot, or writes it."""
+    return slot.id in access.writes or (not writes_only and slot.id in access.reads)
