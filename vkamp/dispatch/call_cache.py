@@ -194,7 +194,7 @@ _calls: dict[tuple[Any, ...], _Call] = {}
 
 def repeats(settings: Callable[[], Hashable], *, at_once: bool = False) -> Callable[[_F], _F]:
     """Decorates a function of a library, whose repeated calls repeat their launches, from the third on those of the
-    second. With ``at_once``, the second call repeats those of the function's very first one.
+    second. With ``at_once``, the second call repeats those of the function's very first one, which prepares it.
 
     The result is made of containers, of tuples and lists, and of objects that name their members in
     ``_vkamp_members``.  ``settings()``: what else the calls of the library depend on.
