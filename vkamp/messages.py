@@ -186,7 +186,7 @@ MESSAGES: dict[str, Message] = {
     "VKA324": Message("the subscript {index} is outside {place}", "{advice}"),
     "VKA325": Message(
         "the subscript {index} is out of range: `{text}` has {size} component{s}",
-        "components are numbered from 0; negative subscripts do not count from the end",
+        "{advice}",
     ),
     "VKA326": Message(
         "the loop variable `{name}` would be {type} here", "use another name, or the same type in both places"

@@ -174,11 +174,19 @@ def test_missing_components(accelerator_view):
     refused(accelerator_view, "v[i].rgb.a = 1.0", "a float3 has no `a`")
 
 
-@row("14", "no subscript")
-def test_no_subscript(accelerator_view):
-    with pytest.raises(TypeError, match="not subscriptable"):
-        amp.float3(1)[0]
-    refused(accelerator_view, "out[i] = v[i][0]", "a float4, which has no elements")
+@row("14", "no subscript", differs="`v[0]` is `v.x`, and `v[k]` the component that the run time chooses, as in Python")
+def test_subscripts(accelerator_view):
+    with pytest.raises(IndexError, match="4 is no component of float3"):
+        amp.float3(1)[4]
+    refused(accelerator_view, "out[i] = v[i][4]", "the subscript 4 is out of range: `v\\[i\\]` has 4 components")
+    raw = numbers(3, 4)
+    out = vectors(accelerator_view, amp.int4, 3, 1)
+    kernel = defined("def k(i, a, out):\n    v = a[i]\n    v[i[0]] = v[0] - v[3 - i[0]]\n    out[i[0], 0] = v\n")
+    on(accelerator_view, kernel, amp.extent(3), amp.array_view(raw, dtype=amp.int4), out)
+    expected = raw.copy()
+    for k in range(3):
+        expected[k, k] = raw[k, 0] - raw[k, 3 - k]
+    assert np.asarray(out)[:, 0].tolist() == expected.tolist()
 
 
 SWIZZLES = ["".join(letters) for n in (2, 3, 4) for letters in itertools.permutations("xyzw", n)]

@@ -40,6 +40,7 @@ from vkamp.front.values import (
     place_parts,
     view_parts,
 )
+from vkamp.front.vector_items import VectorItem, augment_chosen, store_chosen
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT32, Array, Scalar, Struct, Type, Vector, is_object
 
@@ -115,6 +116,10 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
         return
     if isinstance(owner, (Constant, Number)) and isinstance(target, ast.Name):
         _not_assignable(ctx, target)
+    if isinstance(owner, VectorItem):
+        _check_target(ctx, owner.places[0], target, node)
+        augment_chosen(ctx, node, owner, _result_node(node))
+        return
     if not isinstance(owner, Element):
         convert.no_number(ctx, owner, target)
     if isinstance(target, ast.Name) and references.is_struct(owner):
@@ -310,10 +315,14 @@ def _store_place(
         owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
     if isinstance(owner, Memory):
         _no_element(ctx, owner, target)
+    what = _target_text(ctx, target)
+    if isinstance(owner, VectorItem):
+        _check_target(ctx, owner.places[0], target, node)
+        store_chosen(ctx, owner, convert.assignable(ctx, value, owner.expr.type, value_node, what), ctx.span(node))
+        return
     if not isinstance(owner, Element):
         _not_assignable(ctx, target)
     _check_target(ctx, owner.place, target, node)
-    what = _target_text(ctx, target)
     expr = convert.assignable(ctx, value, owner.place.type, value_node, what)
     ctx.emit(ir.Assign(ctx.span(node), owner.place, expr))
 

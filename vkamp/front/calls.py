@@ -34,7 +34,7 @@ from vkamp.front.python_operators import OPERATORS
 from vkamp.front.reductions import REDUCTIONS, extreme, extreme_constant
 from vkamp.front.sequences import is_range, sequence_of, spread
 from vkamp.front.subgroups import call_clustered, call_subgroup
-from vkamp.front.table import apply_row
+from vkamp.front.table import apply_row, apply_to_components
 from vkamp.front.target import call_has
 from vkamp.front.value_classes import construct_value, is_value_class, replaced
 from vkamp.front.values import (
@@ -58,7 +58,7 @@ from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Complex, Scalar, Struct, int_range, promoted
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Complex, Scalar, Struct, Vector, int_range, promoted
 from vkamp.lang.device import MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
@@ -428,6 +428,9 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
         of_class = magnitude(ctx, (values[0], node.args[0]), node)
         if of_class is not None:
             return of_class
+    vector = next((k for k, v in enumerate(values) if type(ctx.vector_of(v)) is Vector), None)
+    if vector is not None and not row.of_vectors:
+        _no_vector(ctx, row, values[vector], node.args[vector], node)
     constants = [v for v in values if isinstance(v, Constant)]
     if constants and len(constants) == len(values):
         try:
@@ -444,6 +447,20 @@ def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) 
     return _checked(ctx, row, values, node)
 
 
+def _no_vector(ctx: Context, row: BuiltinRow, vector: Value, part: ast.expr, node: ast.Call) -> NoReturn:
+    """Python's and numpy's functions take numbers; vkamp's own compute each component of a vector."""
+    kind = ctx.vector_of(vector)
+    assert kind is not None
+    name = next((name for name in row.python if name.startswith(("fast_math.", "precise_math."))), None)
+    if name is None:
+        letter = {"int": "i", "uint": "u"}.get(kind.element.kind, "")
+        integer = "direct3d.abs" if row.name == "abs" else f"direct3d.{letter}{row.name}"
+        name = integer if letter else f"fast_math.f{row.name}"
+    call = f"{advice.language_alias(ctx)}.{name}({', '.join(map(ctx.text, node.args))})"
+    help_text = f"`{call}` computes each component"
+    ctx.fail("VKA311", part, text=ctx.text(part), what=ctx.describe(vector), advice=help_text)
+
+
 def _folded(target: Any, row: BuiltinRow, values: list[Any]) -> Any:
     """What Python's function gives for constants, where it does not differ from the row, and in the row's type."""
     if target is round:
@@ -456,7 +473,10 @@ def _folded(target: Any, row: BuiltinRow, values: list[Any]) -> Any:
 
 
 def _builtin(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
-    return _checked(ctx, row, ctx.operands(*node.args), node)
+    values = ctx.operands(*node.args)
+    _row_arity(ctx, row, node)
+    found = apply_to_components(ctx, row, values, node)
+    return _checked(ctx, row, values, node) if found is None else found
 
 
 def _tuple_builtin(ctx: Context, row: TupleRow, node: ast.Call) -> Value:

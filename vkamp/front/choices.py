@@ -28,9 +28,13 @@ _STORED_AS: dict[Type, Scalar] = {BOOL: UINT32, FLOAT16: FLOAT32}
 
 def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr) -> Value:
     """An item chosen at run time: all are numbers or vectors of one type, or tuples of these."""
+    return _Choice(ctx, fixed_index(ctx, index), node, len(owner.items)).item(owner, _table_name(node))
+
+
+def fixed_index(ctx: Context, index: ir.Expr) -> ir.Expr:
+    """A subscript that can be compared several times."""
     index = convert.narrowed(index)
-    index = ctx.stable(index, "component") if _contains_more_than_local(index) else index
-    return _Choice(ctx, index, node, len(owner.items)).item(owner, _table_name(node))
+    return ctx.stable(index, "component") if _contains_more_than_local(index) else index
 
 
 class _Choice:

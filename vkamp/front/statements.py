@@ -289,7 +289,8 @@ def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) ->
 
 def _changed_names(node: ast.For) -> set[str]:
     """The names of which the body assigns to a component."""
-    changed = (part for statement in node.body for part in ast.walk(statement) if isinstance(part, ast.Attribute))
+    parts = (part for statement in node.body for part in ast.walk(statement))
+    changed = (part for part in parts if isinstance(part, (ast.Attribute, ast.Subscript)))
     owners = (part.value for part in changed if isinstance(part.ctx, ast.Store))
     return {owner.id for owner in owners if isinstance(owner, ast.Name)}
 

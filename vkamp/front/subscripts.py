@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
 from vkamp.errors import Span
-from vkamp.front import advice, convert, habits, objects, scalars, vectors, views
+from vkamp.front import advice, convert, habits, objects, scalars, vector_items, vectors, views
 from vkamp.front.choices import choose_item
 from vkamp.front.context import Context, handles
 from vkamp.front.counters import Counter
@@ -81,11 +81,11 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     )
     if isinstance(owner, TupleValue):
         help_text = advice.fields(owner, ctx.text(node.value))
-    vector = convert.vector(ctx, owner, node.value)
-    if vector is not None:
-        assert isinstance(vector.type, Vector)
-        parts = ("real", "imag") if isinstance(vector.type, Complex) else tuple(vector.type.letters)
-        help_text = f"name a component: `{ctx.text(node.value)}.{_component(key, parts)}`"
+    vector = ctx.vector_of(owner)
+    if isinstance(vector, Complex):
+        help_text = f"name a part: `{advice.as_owner(ctx.text(node.value))}.{_part(key)}`"
+    elif vector is not None:
+        return _vector_item(ctx, owner, vector, key, node)
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
 
 
@@ -136,10 +136,18 @@ def _outside(ctx: Context, node: ast.Subscript, dim: int, index: int) -> NoRetur
     ctx.fail("VKA324", node, index=index, place=f"dimension {dim} of `{text}`", advice=help_text)
 
 
-def _component(key: Value, names: tuple[str, ...]) -> str:
-    """The component of a vector that a subscript means."""
-    at = key.value if isinstance(key, Constant) else 0
-    return names[at] if isinstance(at, int) and 0 <= at < len(names) else names[0]
+def _part(key: Value) -> str:
+    """The part of a complex number that a subscript means."""
+    return "imag" if isinstance(key, Constant) and key.value == 1 else "real"
+
+
+def _vector_item(ctx: Context, owner: Value, kind: Vector, key: Value, node: ast.Subscript) -> Value:
+    """``v[0]``, ``v[k]``."""
+    found = _item_number(ctx, key, kind.count, node)
+    items = vector_items.components(ctx, owner, kind, node)
+    if isinstance(found, Constant):
+        return items[int(found.value)]
+    return vector_items.chosen(ctx, items, found.expr, node)
 
 
 def _field_of_container(ctx: Context, owner: BufferRef | ArrayRef, name: str, node: ast.Subscript) -> NoReturn:
@@ -249,6 +257,14 @@ def _components(ctx: Context, item: Value, part: ast.expr) -> tuple[Value, ...]:
 
 
 def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript) -> Value:
+    found = _item_number(ctx, key, len(owner.items), node, from_end=owner.kind == "tuple")
+    return owner.items[int(found.value)] if isinstance(found, Constant) else choose_item(ctx, owner, found.expr, node)
+
+
+def _item_number(
+    ctx: Context, key: Value, size: int, node: ast.Subscript, *, from_end: bool = True
+) -> Constant | Number:
+    """The number of an item; a constant is one of ``size``.  ``from_end``: negative constants count from the end."""
     found = convert.number(ctx, key, node.slice)
     if convert.scalar_type(found) == BOOL:
         # In Python `True` is 1.
@@ -256,15 +272,19 @@ def _tuple_item(ctx: Context, owner: TupleValue, key: Value, node: ast.Subscript
         found = Number(whole)
     if isinstance(found, Number) and not convert.scalar_type(found).is_integer:
         convert.index_expr(ctx, found, node.slice)
-    size = len(owner.items)
     if isinstance(found, Number) and isinstance(found.expr, ir.Const):
         found = Constant(int(found.expr.value))
-    if isinstance(found, Constant):
-        if not isinstance(found.value, int) or not (-size if owner.kind == "tuple" else 0) <= found.value < size:
-            s = "" if size == 1 else "s"
-            ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size, s=s)
-        return owner.items[found.value]
-    return choose_item(ctx, owner, found.expr, node)
+    if isinstance(found, Constant) and (
+        not isinstance(found.value, int) or not (-size if from_end else 0) <= found.value < size
+    ):
+        s = "" if size == 1 else "s"
+        help_text = "components are numbered from 0; negative subscripts do not count from the end"
+        if from_end and not size:
+            help_text = "it is empty: test its length first, `if len(...) > 0:`"
+        elif from_end:
+            help_text = f"subscripts run from 0 to {size - 1}, and constant ones from -{size} count from the end"
+        ctx.fail("VKA325", node, text=ctx.text(node.value), index=found.value, size=size, s=s, advice=help_text)
+    return found
 
 
 # -- attributes ----------------------------------------------------------------------------------------------------

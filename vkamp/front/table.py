@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from vkamp.errors import Span
-from vkamp.front import convert, signs
+from vkamp.front import advice, convert, signs
 from vkamp.front.context import Context
 from vkamp.front.values import Constant, Number, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.rows import BuiltinRow
-from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, VECTORS, Scalar, Vector
+from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, FLOAT64, INT32, SCALARS, VECTORS, Complex, Scalar, Vector
 
 
 def apply_row(
@@ -48,6 +48,51 @@ def apply_row(
     double = _in_double(row, kinds, numbers, span) if result == FLOAT32 else None
     weak = double is not None and all(map(convert.is_weak, numbers))
     return Number(ir.Builtin(span, result, row.name, args), weak, double)
+
+
+def apply_to_components(ctx: Context, row: BuiltinRow, values: list[Value], node: ast.Call) -> Value | None:
+    """A row of short vectors: the vector of the results for their components; a number is an argument of each.
+
+    ``None``: there is no vector.
+    """
+    vectors = [convert.vector(ctx, value, part) for value, part in zip(values, node.args, strict=True)]
+    found = next((v for v in vectors if v is not None), None)
+    if row.of_vectors or found is None or any(v is not None and isinstance(v.type, Complex) for v in vectors):
+        return None
+    given, span = found.type, ctx.span(node)
+    assert isinstance(given, Vector)
+    for other, part in zip(vectors, node.args, strict=True):
+        if other is not None and (not isinstance(other.type, Vector) or other.type.count != given.count):
+            text, help_text = ctx.text(part), f"it is beside a {given}: take as many components of both"
+            ctx.fail("VKA311", part, text=text, what=advice.with_article(other.type), advice=help_text)
+    parts: list[list[Value]] = []
+    for value, vector, part in zip(values, vectors, node.args, strict=True):
+        if vector is not None:
+            parts.append([Number(component) for component in _components(ctx, vector)])
+        else:
+            number = convert.number(ctx, value, part)
+            if isinstance(number, Number):
+                number = Number(ctx.stable(number.expr), number.weak, number.double)
+            parts.append([number] * given.count)
+    results = [apply_row(ctx, row, list(arguments), node.args, node) for arguments in zip(*parts, strict=True)]
+    exprs = tuple(result.expr for result in results if isinstance(result, Number))
+    element = exprs[0].type
+    kind = Vector(element, given.count) if isinstance(element, Scalar) else None
+    if kind not in VECTORS.values():
+        text, help_text = ctx.text(node.args[vectors.index(found)]), "take one component after the other"
+        ctx.fail("VKA311", node, text=text, what=advice.with_article(given), advice=help_text)
+    assert kind is not None
+    return Number(ir.Construct(span, kind, exprs))
+
+
+def _components(ctx: Context, vector: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The components of a vector, which is computed once."""
+    kind = vector.type
+    assert isinstance(kind, Vector)
+    if isinstance(vector, ir.Construct) and len(vector.parts) == kind.count:
+        return tuple(ctx.stable(part) for part in vector.parts)
+    whole = ctx.stable(vector, "vector")
+    return tuple(ir.Swizzle(vector.span, kind.element, whole, letter) for letter in kind.letters)
 
 
 def _by_components(ctx: Context, row: BuiltinRow, vector: ir.Expr, part: ast.expr, node: ast.Call) -> Value:

@@ -267,7 +267,10 @@ def _host_value(row: BuiltinRow, args: tuple[Any, ...]) -> Any:
 
 @entry_point
 class MathFunction:
-    """A function of the builtin table; in plain Python it computes the reference result."""
+    """A function of the builtin table; in plain Python it computes the reference result.
+
+    Of short vectors it gives the vector of the results for their components; a number is an argument of each.
+    """
 
     def __init__(self, row: BuiltinRow) -> None:
         self.row = row
@@ -277,8 +280,8 @@ class MathFunction:
     def __call__(self, *args: Any) -> Any:
         if len(args) != len(self.row.params):
             raise TypeError(f"{self.row.name} takes {len(self.row.params)} arguments, but {len(args)} were given")
-        if self.row.of_vectors and isinstance(args[0], ShortVector):
-            return by_components(self.row.reference, args[0])
+        if any(isinstance(arg, ShortVector) for arg in args):
+            return by_components(lambda *numbers: _host_value(self.row, numbers), *args)
         return _host_value(self.row, args)
 
     def __repr__(self) -> str:

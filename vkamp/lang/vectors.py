@@ -5,6 +5,7 @@ C++ AMP's model: docs/conformance.md, section 14.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -46,7 +47,7 @@ class ShortVector:
     - ``float3()`` is zero, ``float3(a)`` repeats a number, ``float3(x, y, z)`` names each component, and ``float3(v)``
       converts a vector of the same length as C does.
     - The components are ``x y z w`` or ``r g b a``.  Distinct letters of one family in any order are a swizzle, which
-      can be read and assigned: ``v.zx = w.xy``.  There are no subscripts.
+      can be read and assigned: ``v.zx = w.xy``.  ``v[0]`` is ``v.x``, and ``v[-1]`` the last component.
     - ``+ - * /`` and, for integers, ``% ^ | & ~ << >>`` work component by component; a number is converted to a vector
       that repeats it. ``/`` and ``%`` of integers truncate as in C. ``v += w`` binds the name to a new vector.
     - ``==`` and ``!=`` return one bool; there is no order.
@@ -55,7 +56,7 @@ class ShortVector:
     a copy. ``v.copy()`` copies any vector.
 
     Raises TypeError for operands of another vector or scalar type, OverflowError for integers out of range,
-    ZeroDivisionError for an integer division by zero, AttributeError for components that it lacks.
+    ZeroDivisionError for an integer division by zero, AttributeError and IndexError for components that it lacks.
     """
 
     __slots__ = ("_store", "_values")
@@ -149,6 +150,18 @@ class ShortVector:
             for position, value in zip(where, values, strict=True):
                 self._store(VECTOR_LETTERS[position], value)
         self._values[where] = values
+
+    def __getitem__(self, position: int) -> Any:
+        return self._values[self._position(position)]
+
+    def __setitem__(self, position: int, value: Any) -> None:
+        self._change([self._position(position)], [_number(value, np.dtype(self.value_type))])
+
+    def _position(self, position: Any) -> int:
+        where = operator.index(position)
+        if not -self.size <= where < self.size:
+            raise IndexError(f"{where} is no component of {type(self).__name__}, which has {self.size}")
+        return where % self.size
 
     def __len__(self) -> int:
         return self.size
@@ -403,11 +416,31 @@ _CLASSES: dict[tuple[np.dtype[Any], int], type[ShortVector]] = {
 }
 
 
-def by_components(function: Callable[[Any], Any], vector: ShortVector) -> ShortVector:
-    """The vector of a function's results for each component; TypeError if no vector has such components."""
-    values = np.array([function(component) for component in vector])
-    made: ShortVector = short_vector(values.dtype.type, vector.size)._of(values)
+def by_components(function: Callable[..., Any], *arguments: Any) -> ShortVector:
+    """The vector of a function's results for each component; a number is an argument of each.
+
+    Raises TypeError for vectors of different lengths, and if no vector has such components.
+    """
+    sizes = {argument.size for argument in arguments if isinstance(argument, ShortVector)}
+    if len(sizes) != 1:
+        raise TypeError(f"the vectors have different lengths: {' and '.join(map(str, sorted(sizes)))}")
+    (size,) = sizes
+    kind = next(a.value_type for a in arguments if isinstance(a, ShortVector))
+    columns = [list(a) if isinstance(a, ShortVector) else [_as_component(a, kind)] * size for a in arguments]
+    values = np.array([function(*row) for row in zip(*columns, strict=True)])
+    if values.dtype.kind == np.dtype(kind).kind and values.dtype.itemsize > np.dtype(kind).itemsize == 4:
+        # References may give Python's numbers.
+        values = values.astype(kind)
+    made: ShortVector = short_vector(values.dtype.type, size)._of(values)
     return made
+
+
+def _as_component(number: Any, kind: type[np.generic]) -> Any:
+    """A Python number beside a vector, which takes the type of the components where it can."""
+    weak = isinstance(number, (int, float)) and not isinstance(number, (bool, np.generic))
+    if not weak or (isinstance(number, float) and np.dtype(kind).kind != "f"):
+        return number
+    return convert_scalar(number, np.dtype(kind))
 
 
 @entry_point

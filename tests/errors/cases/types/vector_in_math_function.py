@@ -8,7 +8,7 @@ CELLS = amp.array_view(np.zeros((12, 2), np.int32), dtype=amp.int2)
 
 @amp.kernel
 def root(idx, points, cells):
-    points[idx] = amp.fast_math.sqrt(points[idx])
+    points[idx] = np.sqrt(points[idx])
 
 
 root.inspect(POINTS.extent, POINTS, CELLS)
