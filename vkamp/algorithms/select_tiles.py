@@ -29,19 +29,28 @@ _TILES = 1 << 13
 
 
 @amp.func
-def load(marked: Any, first: Any, end: Any) -> Any:
-    """Four neighbours after their flags as bits; elements from ``end`` on are not chosen."""
-    if first + 4 <= end:
+def load(
+    marked: Any, first: Any, end: Any, own: Any, bits: Any, j: amp.constant, *, full: amp.constant
+) -> None:  # fmt: skip
+    """Four neighbours into the row ``j`` of ``own``, their flags as bits into ``bits``.
+
+    Elements from ``end`` on, which there are none of if ``full``, are not chosen.
+    """
+    if full:
         p, q, r, s, a, b, c, d = marked.four(first // 4)
     else:
-        # The last elements: any value takes the place of those that are missing.
+        # Any value takes the place of those that are missing.
         p, a = marked.value(min(first, end - 1))
         q, b = marked.value(min(first + 1, end - 1))
         r, c = marked.value(min(first + 2, end - 1))
         s, d = marked.value(min(first + 3, end - 1))
-    bits = (1 if p != 0 else 0) | (2 if q != 0 else 0) | (4 if r != 0 else 0) | (8 if s != 0 else 0)
+    flags = (1 if p != 0 else 0) | (2 if q != 0 else 0) | (4 if r != 0 else 0) | (8 if s != 0 else 0)
     # As many bits as there are elements.
-    return bits & ((1 << min(max(end - first, 0), 4)) - 1), a, b, c, d
+    bits[j] = flags if full else flags & ((1 << min(max(end - first, 0), 4)) - 1)
+    own[4 * j] = a
+    own[4 * j + 1] = b
+    own[4 * j + 2] = c
+    own[4 * j + 3] = d
 
 
 @amp.func
@@ -78,10 +87,13 @@ def select_tiles(
     chosen_before = before[t_idx.tile]
     chosen = before[before.extent[0] - 1]
     for start in range(begin, end, STEP):
-        for j in amp.static_range(QUADS):
-            bits[j], own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3] = load(
-                marked, start + (j * TILE + rank) * 4, end
-            )
+        # Without a branch between them, all loads are on their way at the same time.
+        if start + STEP <= end:
+            for j in amp.static_range(QUADS):
+                load(marked, start + (j * TILE + rank) * 4, end, own, bits, j, full=True)
+        else:
+            for j in amp.static_range(QUADS):
+                load(marked, start + (j * TILE + rank) * 4, end, own, bits, j, full=False)
         _, upto, totals = tile.scan_of(t_idx, packed(bits), functional.plus, TILE)
         if rank == 0:
             upto = amp.uint2(0, 0)
