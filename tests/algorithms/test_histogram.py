@@ -35,6 +35,29 @@ def test_equal_bins(accelerator_view, form):
             np.testing.assert_array_equal(edges, expected_edges)
 
 
+def test_elements_beside_edges(accelerator_view, form):
+    """Elements on the edges and next to them; edges of float16 are far from even."""
+    for kind, bins, limits in (
+        (np.float32, 7, (1.0, 8.3)),
+        (np.float32, 100, (-3.7, 1000.1)),
+        (np.float32, 129, (100000.0, 100001.0)),
+        (np.float16, 100, (10.0, 265.0)),
+        (np.float16, 1000, (-1.0, 1.0)),
+        (np.uint8, 100, (-3.5, 255.0)),
+    ):
+        edges = np.histogram_bin_edges(np.zeros(0, kind), bins, limits).astype(kind)
+        ways = [edges, edges + kind(1), edges - kind(1)]
+        if np.dtype(kind).kind == "f":
+            ways = [edges, *(np.nextafter(edges, kind(to)) for to in (-np.inf, np.inf))]
+        raw = np.concatenate(ways)
+        counts, found = alg.histogram(raw, bins, limits, accelerator_view=accelerator_view)
+        # numpy's own bins are computed, and rounded to float16: the elements of these are exactly what the edges say.
+        exact, inside = found.astype(np.float64), raw.astype(np.float64)
+        inside = inside[(inside >= exact[0]) & (inside <= exact[-1])]
+        places = np.minimum(np.searchsorted(exact, inside, side="right") - 1, bins - 1)
+        np.testing.assert_array_equal(np.asarray(counts), np.bincount(places, minlength=bins), err_msg=f"{kind}")
+
+
 @pytest.mark.spread(2)
 def test_bytes(accelerator_view, form):
     """Four at a time, and where their number or their distance in memory does not permit that."""

@@ -124,7 +124,8 @@ class Edges:
         kind = computed_as(dtype)
         self.below = 0
         if kind.kind == "f":
-            rounded = exact.astype(kind)
+            with np.errstate(over="ignore"):  # Edges beyond all numbers of the type become infinite.
+                rounded = exact.astype(kind)
             wrong = rounded < exact if up else rounded > exact
             next_one = np.nextafter(rounded, kind.type(np.inf if up else -np.inf))
             kept = np.where(wrong, next_one, rounded).astype(kind)
@@ -153,39 +154,47 @@ class _Bin:
 
 
 class _EvenBin:
-    """Like ``_Bin``, for equal bins: computes an approximate number, and compares the element with the edges around
-    it.
+    """Like ``_Bin``, for equal bins: computes a place among the bins, and compares elements with the edges around it
+    only where it is closer to an edge than its error, ``margin``.
     """
 
-    __slots__ = ("below", "bins", "edges", "half", "last", "scale", "size")
+    __slots__ = ("below", "bins", "edges", "half", "last", "margin", "scale", "size")
 
-    def __init__(self, edges: Edges, last: Any, bins: int, low: float, scale: float) -> None:
+    def __init__(self, edges: Edges, last: Any, bins: int, low: float, scale: float, margin: float) -> None:
         self.edges, self.size, self.below, self.last, self.bins = edges.values, edges.size, edges.below, last, bins
         # Halved, because the difference of two large numbers could be infinite.
-        self.half, self.scale = np.float32(low / 2), np.float32(2 * scale)
+        self.half, self.scale, self.margin = np.float32(low / 2), np.float32(2 * scale), np.float32(margin)
 
     @amp.func
     def __call__(self, x: Any) -> Any:
         if not (x <= self.last):
             return -1
         near = (amp.float32(x) * amp.float32(0.5) - self.half) * self.scale
-        at = amp.int32(min(max(near, amp.float32(-1.0)), amp.float32(self.bins))) + 1 - self.below
-        at = min(max(at, 0), self.size)
-        while at < self.size and self.edges.value(min(at, self.size - 1)) <= x:
-            at += 1
-        while at > 0 and x < self.edges.value(max(at - 1, 0)):
-            at -= 1
+        near = min(max(near, amp.float32(-0.5)), amp.float32(self.bins) + amp.float32(0.5))
+        whole = amp.precise_math.floor(near)
+        at = amp.int32(whole) + 1 - self.below
+        if min(near - whole, whole + amp.float32(1.0) - near) <= self.margin:
+            at = min(max(at, 0), self.size)
+            while at < self.size and self.edges.value(min(at, self.size - 1)) <= x:
+                at += 1
+            while at > 0 and x < self.edges.value(max(at - 1, 0)):
+                at -= 1
         return min(self.below + at, self.bins) - 1
 
 
-def _scale_of(edges: Any) -> float | None:
-    """The number of equal bins in a distance of 1; ``None`` if rounding could lead to a distant bin."""
+def _even_scale(edges: Any) -> tuple[float, float] | None:
+    """The number of equal bins in a distance of 1, and how far from the exact place among the bins a number is that is
+    computed in float32; ``None`` if rounding could lead to a distant bin."""
     bins, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
     if bins > _MOST_EVEN:
         return None
     scale = bins / max(high - low, 1e-300)
-    is_exact = max(abs(low), abs(high)) * scale < 1 << 22 and scale < 1e30
-    return scale if is_exact else None
+    largest = max(abs(low), abs(high)) * scale
+    if largest >= 1 << 22 or scale >= 1e30:
+        return None
+    # Edges are rounded to the type of the elements.
+    rounding = np.abs((edges.astype(np.float64) - low) * scale - np.arange(bins + 1)).max()
+    return scale, float(rounding) + (largest + bins + 1) * 2.0**-22
 
 
 def _binned(source: lazy.Lazy, edges: Any, *, even: bool = False) -> lazy.Lazy:
@@ -199,8 +208,8 @@ def _binned(source: lazy.Lazy, edges: Any, *, even: bool = False) -> lazy.Lazy:
         return lazy.constant(-1, source.extent)
     largest = np.iinfo(kind).max if last.size == 0 else last.values.values.get_ref(0)[()]  # type: ignore[attr-defined]
     given = Edges(edges, dtype, up=True), kind.type(largest), len(edges) - 1
-    scale = _scale_of(edges) if even else None
-    return lazy.map(_Bin(*given) if scale is None else _EvenBin(*given, float(edges[0]), scale), source)
+    scale = _even_scale(edges) if even else None
+    return lazy.map(_Bin(*given) if scale is None else _EvenBin(*given, float(edges[0]), *scale), source)
 
 
 def histogram(
