@@ -57,6 +57,36 @@ def in_words(source: lazy.Lazy) -> lazy.Lazy:
         return source
 
 
+@amp.func
+def use_block(t_idx: Any, source: Any, begin: Any, end: Any, use: Any, *, quads: amp.constant) -> None:
+    """Calls ``use`` with the elements from ``begin``, a multiple of four, to ``end``: each thread with some of them."""
+    rank = t_idx.local[0]
+    threads = t_idx.tile_dim0
+    found = amp.private(4 * quads, type(source.value(0)))
+    for first in range(begin // 4 + rank, end // 4, threads * quads):
+        # All loads come first: an atomic operation would delay the next load until the last one has finished.
+        for k in amp.static_range(quads):
+            at = min(first + k * threads, end // 4 - 1)
+            found[4 * k], found[4 * k + 1], found[4 * k + 2], found[4 * k + 3] = source.four(at)
+        for k in amp.static_range(quads):
+            if first + k * threads < end // 4:
+                for j in amp.static_range(4):
+                    use(found[4 * k + j])
+    last = end // 4 * 4 + rank
+    if last < end:
+        use(source.value(last).copy())
+
+
+@amp.func
+def total_of(own: Any, b: Any, *, copies: amp.constant) -> Any:
+    """The sum of the counters of a bin."""
+    total = 0
+    for k in range(copies):
+        # Each thread begins in another bank.
+        total += own[b * copies + (k + b & copies - 1)]
+    return total
+
+
 @amp.kernel
 def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies: amp.constant, quads: amp.constant):
     """Counts the bins of one block of ``length`` elements, and adds them to the counts.
@@ -70,31 +100,16 @@ def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies
         own[at] = 0
     t_idx.barrier.wait_with_tile_static_memory_fence()
     begin = t_idx.tile[0] * length
-    end = min(begin + length, n)
     copy = rank & (copies - 1)
-    found = amp.private(4 * quads, amp.int32)
-    for first in range(begin // 4 + rank, end // 4, threads * quads):
-        # All loads come first: an atomic operation would delay the next load until the last one has finished.
-        for k in amp.static_range(quads):
-            at = min(first + k * threads, end // 4 - 1)
-            found[4 * k], found[4 * k + 1], found[4 * k + 2], found[4 * k + 3] = bins_of.four(at)
-        for k in amp.static_range(quads):
-            if first + k * threads < end // 4:
-                for j in amp.static_range(4):
-                    b = found[4 * k + j]
-                    if b >= 0 and b < bins:
-                        amp.atomic_fetch_add(own[b * copies + copy], 1)
-    last = end // 4 * 4 + rank
-    if last < end:
-        b = bins_of.value(last)
+
+    def count(b):
         if b >= 0 and b < bins:
             amp.atomic_fetch_add(own[b * copies + copy], 1)
+
+    use_block(t_idx, bins_of, begin, min(begin + length, n), count, quads=quads)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     for b in range(rank, bins, threads):
-        total = 0
-        for k in range(copies):
-            # Each thread begins in another bank.
-            total += own[b * copies + (k + b & copies - 1)]
+        total = total_of(own, b, copies=copies)
         if total > 0:
             amp.atomic_fetch_add(counts[b], total)
 

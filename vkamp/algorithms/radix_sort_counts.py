@@ -12,6 +12,7 @@ import numpy as np
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
+from vkamp.algorithms.histogram_tiles import total_of, use_block
 from vkamp.algorithms.radix_sort_ranks import DIGITS
 
 #: Of the tiles that count: threads, steps of four elements, tiles at most, and the counters of all digits.
@@ -42,29 +43,15 @@ def count_all_digits(
     t_idx.barrier.wait_with_tile_static_memory_fence()
     copy = t_idx.local[0] & (copies - 1)
     begin = t_idx.tile[0] * length
-    end = begin + min(length, n - begin)
-    found = amp.private(4 * quads, type(keys.value(0)))
-    for first in range(begin // 4 + t_idx.local[0], end // 4, threads * quads):
-        # All loads first: atomics would keep each from starting before the last one has finished.
-        for k in amp.static_range(quads):
-            at = min(first + k * threads, end // 4 - 1)
-            found[4 * k], found[4 * k + 1], found[4 * k + 2], found[4 * k + 3] = keys.four(at)
-        for k in amp.static_range(quads):
-            if first + k * threads < end // 4:
-                for j in amp.static_range(4):
-                    for p in amp.static_range(many):
-                        digit = p * DIGITS + digits.of(found[4 * k + j], shift + 8 * p)
-                        amp.atomic_fetch_add(own[digit * copies + copy], 1)
-    at = end // 4 * 4 + t_idx.local[0]
-    if at < end:
-        key = keys.value(at).copy()
+
+    def count(key):
         for p in amp.static_range(many):
             amp.atomic_fetch_add(own[(p * DIGITS + digits.of(key, shift + 8 * p)) * copies + copy], 1)
+
+    use_block(t_idx, keys, begin, begin + min(length, n - begin), count, quads=quads)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     for d in range(t_idx.local[0], many * DIGITS, threads):
-        total = 0
-        for k in range(copies):
-            total += own[d * copies + (k + d & copies - 1)]
+        total = total_of(own, d, copies=copies)
         if total > 0:
             amp.atomic_fetch_add(words[d], amp.uint32(total))
 

@@ -126,7 +126,7 @@ def sorted_lines(
     if length == source.extent[0]:
         return _sorted_row(view, source, out, descending, less, key, bits)
     keys = source if key is None else lazy.map(key, source)
-    if less is None and key is None and bits is None and sort_lines_digits.can_sort(view, source, length):
+    if less is None and key is None and bits is None:
         out = output(out, source.extent, dtype_of(source), view, source, in_place=True)
         if sort_lines_digits.sort(view, source, length, descending, out):
             return out
@@ -134,11 +134,8 @@ def sorted_lines(
         result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
         sort_lines_tiles.sort(view, keys, source, length, descending, result)
         return result
-    if less is None and key is None and bits is None:
-        result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
-        if sort_words(view, source, length, descending, result):
-            return result
-        out = result
+    if less is None and key is None and bits is None and sort_words(view, source, length, descending, out):
+        return out
     order = order_of(view, source, descending, less, key, bits)
     return taken(view, source, order_in_lines(view, order, length), out)
 
@@ -186,8 +183,7 @@ def argsort(
     result = amp.array(source.extent, np.int32, accelerator_view=view)
     keys = flat if key is None else lazy.map(key, flat)
     if less is None and bits is None:
-        if sort_lines_digits.can_sort(view, keys, length):
-            sort_lines_digits.sort(view, keys, length, descending, result.reshape(-1), positions=True)
+        if sort_lines_digits.sort(view, keys, length, descending, result.reshape(-1), positions=True):
             return result
         if sort_lines_tiles.is_short(view, keys, length):
             sort_lines_tiles.sort(view, keys, flat, length, descending, result.reshape(-1), positions=True)

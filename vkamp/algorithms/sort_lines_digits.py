@@ -85,12 +85,12 @@ def sort_line(
         for k in amp.static_range(items):
             # What is after the end of the line stays there.
             digit = digits.of(own[k], shift + 8 * number) if first + k * size < length else DIGITS - 1
-            ranks[k] = rank_of_key(digit, counts)
+            ranks[k] = rank_of_key(digit, counts) | digit << 16
         t_idx.barrier.wait_with_tile_static_memory_fence()
         _begins_of_subgroups(t_idx, counts)
         for k in amp.static_range(items):
-            digit = digits.of(own[k], shift + 8 * number) if first + k * size < length else DIGITS - 1
-            ranks[k] += counts[amp.subgroup.id() * DIGITS + digit]
+            rank_and_digit = ranks[k]
+            ranks[k] = (rank_and_digit & 0xFFFF) + counts[amp.subgroup.id() * DIGITS + (rank_and_digit >> 16)]
         _reorder(t_idx, own, ranks, stage, first)
         if positions:
             t_idx.barrier.wait_with_tile_static_memory_fence()
@@ -120,27 +120,22 @@ def _shape_of(view: amp.accelerator_view, length: int) -> tuple[int, int] | None
     return (threads, items) if items <= _MOST and threads * items * 4 <= room else None
 
 
-def can_sort(view: amp.accelerator_view, keys: lazy.Lazy, length: int) -> bool:
-    """Whether lines of keys are sorted here: numbers of up to 4 bytes, and a few thousand in a line."""
-    dtype = dtype_of(keys)
-    if dtype.names is not None or dtype.kind == "c" or dtype.itemsize > 4 or length < LEAST:
-        return False
-    return _choose.form_of(view) == "tiles" and _shape_of(view, length) is not None
-
-
 def sort(
     view: amp.accelerator_view, keys: lazy.Lazy, length: int, descending: bool, out: Any, *, positions: bool = False
 ) -> bool:
     """Stores each line of keys in its order in ``out``, which may be their memory, or the positions of its elements.
 
-    Without ``positions``, only elements of 4 bytes without gaps between them are moved; for others, returns False.
+    Returns False for what is not sorted here: keys of more than 4 bytes, lines of few elements or more than a few
+    thousand, and without ``positions`` elements of other sizes or with gaps between them.
     """
-    words, digits, passed = digits_of(keys, descending)
-    target = out if positions else words_in(out)
-    if not positions and (target is None or out.dtype != dtype_of(keys) or bits_of(keys) is None):
+    dtype = dtype_of(keys)
+    if dtype.names is not None or dtype.kind == "c" or dtype.itemsize > 4 or length < LEAST:
         return False
-    shape = _shape_of(view, length)
-    assert shape is not None
+    shape = _shape_of(view, length) if _choose.form_of(view) == "tiles" else None
+    target = out if positions else words_in(out)
+    if shape is None or (not positions and (target is None or out.dtype != dtype or bits_of(keys) is None)):
+        return False
+    words, digits, passed = digits_of(keys, descending)
     threads, items = shape
     lines = keys.extent[0] // length
     amp.parallel_for_each(
