@@ -88,7 +88,9 @@ def total_of(own: Any, b: Any, *, copies: amp.constant) -> Any:
 
 
 @amp.kernel
-def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies: amp.constant, quads: amp.constant):
+def count_tiles(
+    t_idx, values, bin_of, counts, n, length, *, bins: amp.constant, copies: amp.constant, quads: amp.constant
+):
     """Counts the bins of one block of ``length`` elements, and adds them to the counts.
 
     Elements outside of all bins are not counted.
@@ -102,11 +104,12 @@ def count_tiles(t_idx, bins_of, counts, n, length, *, bins: amp.constant, copies
     begin = t_idx.tile[0] * length
     copy = rank & (copies - 1)
 
-    def count(b):
+    def count(x):
+        b = bin_of(x)
         if b >= 0 and b < bins:
             amp.atomic_fetch_add(own[b * copies + copy], 1)
 
-    use_block(t_idx, bins_of, begin, min(begin + length, n), count, quads=quads)
+    use_block(t_idx, values, begin, min(begin + length, n), count, quads=quads)
     t_idx.barrier.wait_with_tile_static_memory_fence()
     for b in range(rank, bins, threads):
         total = total_of(own, b, copies=copies)
@@ -122,6 +125,6 @@ def add_counts(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> N
     copies = max(min(_COPIES, 1 << (COUNTERS // bins).bit_length() - 1 if bins <= COUNTERS else 1), 1)
     split = _choose.blocks(n, threads * QUADS * 4, _TILES)
     amp.parallel_for_each(
-        view, amp.extent(split.pieces * threads).tile(threads), count_tiles, bins_of, counts, n, split.length,
-        bins=bins, copies=copies, quads=QUADS,
+        view, amp.extent(split.pieces * threads).tile(threads), count_tiles, *lazy.parts(bins_of), counts, n,
+        split.length, bins=bins, copies=copies, quads=QUADS,
     )  # fmt: skip

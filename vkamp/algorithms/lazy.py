@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
+from vkamp.algorithms import functional
 from vkamp.dispatch.call_cache import uncounted
 from vkamp.tracebacks import entry_point
 
@@ -189,6 +190,12 @@ class _Map1(Lazy):
 
     def flat(self) -> Lazy:
         return _Map1(self.f, self.a.flat())
+
+
+def parts(source: Lazy) -> tuple[Lazy, Any]:
+    """A source and the function of its elements that gives those of ``source``, for kernels that load several elements
+    before they compute anything."""
+    return (source.a, source.f) if isinstance(source, _Map1) else (source, functional.identity)
 
 
 class _Map2(Lazy):
