@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 
@@ -448,3 +449,38 @@ of two lines."""
     assert f":{line}, in wrong" in message
     assert "| a[i] = [1]\n" in message
     assert "|        ^^^\n" in message
+
+
+@amp.kernel
+def scaled(i, out, a, factor=2, *, shift: amp.constant = 0):
+    out[i] = a[i] * factor + shift
+
+
+def test_partials_of_kernels(accelerator_view):
+    a = np.arange(70, dtype=I32)
+    source = amp.array_view(a)
+
+    def run(kernel, *args, **constants):
+        out = amp.array_view(np.zeros_like(a))
+        amp.parallel_for_each(accelerator_view, a.size, kernel, out, *args, **constants)
+        return np.asarray(out)
+
+    by_name = functools.partial(scaled, factor=5, shift=1)
+    for _ in range(3):
+        same(run(functools.partial(scaled, shift=3), source), a * 2 + 3)
+        same(run(by_name, source), a * 5 + 1)
+        same(run(by_name, source, shift=7), a * 5 + 7)
+        same(run(functools.partial(by_name, factor=4), source), a * 4 + 1)
+    out = amp.array_view(np.zeros_like(a))
+    amp.parallel_for_each(accelerator_view, a.size, functools.partial(scaled, out, source, shift=2), 3)
+    same(np.asarray(out), a * 3 + 2)
+    with amp.capture() as graph:
+        amp.parallel_for_each(accelerator_view, a.size, functools.partial(scaled, out, factor=6), source)
+    graph.replay()
+    same(np.asarray(out), a * 6)
+    assert amp.check(accelerator_view, a.size, by_name, out, source).ok
+    same(np.asarray(out), a * 5 + 1)
+    with pytest.raises(TypeError):
+        amp.parallel_for_each(accelerator_view, a.size, functools.partial(scaled, out, source, 3, 4))
+    with pytest.raises(TypeError, match="decorated with"):
+        amp.parallel_for_each(accelerator_view, a.size, functools.partial(print, 1))

@@ -44,11 +44,12 @@ def check(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
     refuse("amp.check()")
     tiling = domain_now(domain) if isinstance(domain, indirect) else domain_of(domain)
 
-    def report(kernel: Any, *args: Any) -> Report:
+    def report(*rest: Any) -> Report:
+        kernel, args, bound = launch_arguments.with_bound(rest, constants)
         if tiling is None:
             # An indirect launch without threads.
             return Report(kernel.__name__, (view or default_view()).accelerator.description, (), ())
-        return report_of(prepare(view, tiling, kernel, args, constants))
+        return report_of(prepare(view, tiling, kernel, args, bound))
 
     return report(*rest) if rest else launch_arguments.decorator("check", "checks", "check", report)
 

@@ -5,6 +5,7 @@ C++ AMP's model: docs/conformance.md, section 9.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from vkamp.artifacts import Domain
@@ -33,6 +34,8 @@ def parallel_for_each(args: tuple[Any, ...], constants: dict[str, Any]) -> Any:
             "parallel_for_each", "runs", "launch", lambda function: _launch(view, tiling, function, (), constants)
         )
     kernel, arguments = rest[0], rest[1:]
+    if type(kernel) is partial:
+        kernel, arguments, constants = launch_arguments.with_bound(rest, constants)
     if isinstance(domain, indirect):
         _launch_indirect(view, domain, kernel, *arguments, **constants)
         return None

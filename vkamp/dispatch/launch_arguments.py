@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -30,6 +31,14 @@ def parse(name: str, args: tuple[Any, ...]) -> tuple[accelerator_view | None, An
         elif len(args) > 1:
             return first.default_view, as_domain(args[1]), args[2:]
     raise TypeError(f"{name} needs a domain: amp.extent(...) or extent.tile(...)")
+
+
+def with_bound(rest: tuple[Any, ...], constants: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The kernel, its arguments and its constants; ``functools.partial`` of a kernel has bound some of them."""
+    kernel, args = rest[0], rest[1:]
+    if type(kernel) is functools.partial:
+        return kernel.func, (*kernel.args, *args), {**kernel.keywords, **constants}
+    return kernel, args, constants
 
 
 def decorator(name: str, does: str, tells: str, run: Callable[[Any], T]) -> Callable[[Any], T]:

@@ -5,7 +5,6 @@ C++ AMP's model: docs/conformance.md, section 9.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import threading
 from collections import OrderedDict
@@ -347,8 +346,6 @@ def _function_of(kernel: Any) -> _Launched:
         return _Launched(kernel.function, False, owner)
     if isinstance(kernel, FunctionType):
         return _Launched(kernel, False, owner)
-    if isinstance(kernel, functools.partial):
-        raise TypeError("parallel_for_each runs a kernel, not a partial of one: pass the arguments to the launch")
     raise TypeError(
         f"parallel_for_each runs a function decorated with @amp.kernel, not {type(kernel).__name__}: "
         "write a kernel that computes one element, and launch that"

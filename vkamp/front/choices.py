@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from vkamp.errors import Span
+from vkamp.errors import CompileError, Span
 from vkamp.front import convert
 from vkamp.front.context import Context, Module, unique_name
 from vkamp.front.values import Constant, Element, Number, TupleValue, Value, objects_of_any
@@ -29,6 +29,17 @@ _STORED_AS: dict[Type, Scalar] = {BOOL: UINT32, FLOAT16: FLOAT32}
 def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr) -> Value:
     """An item chosen at run time: all are numbers or vectors of one type, or tuples of these."""
     return _Choice(ctx, fixed_index(ctx, index), node, len(owner.items)).item(owner, _table_name(node))
+
+
+def can_choose(ctx: Context, items: Sequence[Value], node: ast.expr) -> bool:
+    """Whether the run time can choose between items of ``node``."""
+    first = ir.Const(ctx.span(node), INT32, 0)
+    try:
+        with ctx.nested():
+            choose_item(ctx, TupleValue(tuple(items)), first, node)
+    except CompileError:
+        return False
+    return True
 
 
 def fixed_index(ctx: Context, index: ir.Expr) -> ir.Expr:
@@ -173,8 +184,8 @@ def _refuse(ctx: Context, node: ast.expr, what: str) -> NoReturn:
     """Raises the error for an item that only the run time knows, among items that are no values."""
     if not isinstance(node, ast.Subscript):
         help_text = (
-            f"its items are chosen at run time, because of `break` or `continue`, and one is {what}: guard the rest of "
-            "the body by an `if` instead"
+            "its items are chosen at run time, because of `break` or `continue` and since its names are used outside of "
+            f"the loop, and one is {what}: use other names there, which the loop assigns"
         )
         ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
     help_text = "loop over the tuple, or choose between elements: `a[i] if condition else b[i]`"

@@ -13,6 +13,7 @@ from vkamp.front import convert
 from vkamp.front.arity import no_keywords, wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
 from vkamp.front.attempts import Attempt
+from vkamp.front.choices import can_choose
 from vkamp.front.context import Context, LoopExits, Slot, UnrolledExits, handles
 from vkamp.front.counters import CopiesNeededError, Counter, Loop, mentions
 from vkamp.front.expressions import truth_of
@@ -228,7 +229,9 @@ def _kind_of_range(ctx: Context, call: ast.Call) -> str | None:
 
 
 def _sequence_for(ctx: Context, node: ast.For) -> None:
-    """``for x in values``: a listed sequence is unrolled, unless the loop is left early; others have a counter."""
+    """``for x in values``: a listed sequence is unrolled; others have a counter, and so have loops that are left early,
+    if the run time can choose between the items.
+    """
     sequence = _for_sequence(ctx, node)
     names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
     if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
@@ -237,6 +240,10 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
     own = all(name in ctx.counters for name in names) and len(set(names)) == len(names)
     if sequence.listed and not _is_left(node.body):
         _unrolled_for(ctx, node, sequence, own)
+        return
+    items = [sequence.item(Constant(k)) for k in range(sequence.count or 0)] if sequence.listed and own else []
+    if items and not can_choose(ctx, items, node.iter):
+        _copies(ctx, node, [lambda item=item: _item_body(ctx, node, item) for item in items])  # type: ignore[misc]
         return
     if sequence.count == 0:
         return
@@ -272,15 +279,23 @@ def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
     return listed(ctx, items.items, node.iter)
 
 
+def _item_body(ctx: Context, node: ast.For, item: Value) -> None:
+    """The body for one item, which the loop's own names are."""
+    _name_item(ctx, node.target, item, _changed_names(node))
+    ctx.depth += 1
+    ctx.statements(node.body)
+    ctx.depth -= 1
+
+
 def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) -> None:
     assert sequence.count is not None
     ctx.loops.append(UnrolledExits())
     for k in range(sequence.count):
         item = sequence.item(Constant(k))
         if own:
-            _name_item(ctx, node.target, item, _changed_names(node))
-        else:
-            _bind_item(ctx, node, item, own)
+            _item_body(ctx, node, item)
+            continue
+        _bind_item(ctx, node, item, own)
         ctx.depth += 1
         ctx.statements(node.body)
         ctx.depth -= 1

@@ -56,11 +56,12 @@ def compare(
     view, domain, rest = launch_arguments.parse("compare", args)
     if not rest:
         raise TypeError("compare takes a kernel after the domain: compare(domain, kernel, *args)")
-    _refuse_hidden(rest[0])
-    prepared = prepare(view, domain_of(domain), rest[0], rest[1:], constants)
+    kernel, arguments, constants = launch_arguments.with_bound(rest, constants)
+    _refuse_hidden(kernel)
+    prepared = prepare(view, domain_of(domain), kernel, arguments, constants)
     written = [name for name, use in prepared.compiled.access.items() if use.changes]
     tolerances = [_tolerances("ulp", ulp, prepared, written), _tolerances("atol", atol, prepared, written)]
-    expected = _run_reference(prepared, rest[0], _copies(prepared.arguments.containers))
+    expected = _run_reference(prepared, kernel, _copies(prepared.arguments.containers))
     if is_checked():
         checking.checked_launch(prepared)
     else:

@@ -10,7 +10,7 @@ def first_positive(idx, out, *inputs):
     for a in inputs:
         if a[idx] > 0:
             break
-    out[idx] = 1.0
+    out[idx] = a[idx]
 
 
 first_positive.inspect(FLOATS.extent, FLOATS, FLOATS, FLOATS)

@@ -18,6 +18,7 @@ def run(idx, numbers):
         if p.a == 1:
             break
         numbers[idx] += p.b
+    numbers[idx] += p.a
 
 
 run.inspect(NUMBERS.extent, NUMBERS)
