@@ -184,8 +184,8 @@ def _refuse(ctx: Context, node: ast.expr, what: str) -> NoReturn:
     """Raises the error for an item that only the run time knows, among items that are no values."""
     if not isinstance(node, ast.Subscript):
         help_text = (
-            "its items are chosen at run time, because of `break` or `continue` and since its names are used outside of the"
-            f" loop, and one is {what}: use other names there, which the loop assigns"
+            "its items are chosen at run time, because of `break` or `continue` and since its names are used outside "
+            f"of it, and one is {what}: use other names there, which the loop assigns"
         )
         ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
     help_text = "loop over the tuple, or choose between elements: `a[i] if condition else b[i]`"
