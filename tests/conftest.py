@@ -95,35 +95,49 @@ def _is_validated(item: pytest.Item, rooms: set[str]) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         _mark(item)
-    _spread(config, items)
+    if not os.environ.get(ALL):
+        _sample(config, items)
+        _spread(config, items)
     rooms = set(filter(None, config.getoption("--vkamp-validated-rooms").split(",")))
     if rooms:
-        config.hook.pytest_deselected(items=[item for item in items if _is_validated(item, rooms)])
-        items[:] = [item for item in items if not _is_validated(item, rooms)]
+        _leave_out(config, items, {item for item in items if _is_validated(item, rooms)})
     if config.getoption("vkamp_accelerators") is not None:
         _only_named(config, items)
     if config.getoption("--vkamp-devices-only"):
-        config.hook.pytest_deselected(items=[item for item in items if not _uses_a_driver(item)])
-        items[:] = [item for item in items if _uses_a_driver(item)]
+        _leave_out(config, items, {item for item in items if not _uses_a_driver(item)})
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: set[pytest.Item]) -> None:
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _only_named(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out tests that name accelerators themselves, of which the session has others."""
     here = {name.partition("@")[0] for name in accelerator_names(config)}
-    others = []
+    others = set()
     for item in items:
         named = item.callspec.params.get("accelerator") if hasattr(item, "callspec") else None
         if isinstance(named, str) and named.partition("@")[0] not in here:
-            others.append(item)
-    if others:
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in set(others)]
+            others.add(item)
+    _leave_out(config, items, others)
+
+
+def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases whose own mark names other accelerators: pytest does not know it when it makes the cases."""
+    usual = config.getini("vkamp_accelerators")
+    left_out = set()
+    for item in items:
+        mark = item.get_closest_marker(SAMPLE)
+        where = item.callspec.params.get("accelerator") if mark is not None and hasattr(item, "callspec") else None
+        if isinstance(where, str) and (name := where.partition("@")[0]) in usual and name not in mark.args:
+            left_out.add(item)
+    _leave_out(config, items, left_out)
 
 
 def _spread(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out cases of tests with the mark."""
-    if os.environ.get(ALL):
-        return
     usual = config.getini("vkamp_accelerators")
     left_out = set()
     for item in items:
@@ -140,9 +154,7 @@ def _spread(config: pytest.Config, items: list[pytest.Item]) -> None:
         name = where.partition("@")[0]
         if name in usual and (number + usual.index(name)) % mark.args[0]:
             left_out.add(item)
-    if left_out:
-        config.hook.pytest_deselected(items=list(left_out))
-        items[:] = [item for item in items if item not in left_out]
+    _leave_out(config, items, left_out)
 
 
 class _Order:

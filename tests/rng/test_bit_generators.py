@@ -109,6 +109,7 @@ def test_pcg32_is_the_authors(accelerator_view):
     np.testing.assert_array_equal(np.asarray(found), expected)
 
 
+@pytest.mark.spread(2)
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 def test_pieces_are_parts_of_the_whole(accelerator_view, kind):
     # The reference accelerator runs element by element in Python.

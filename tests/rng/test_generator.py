@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import pickle
 
@@ -323,7 +324,11 @@ DRAWS = {
 }
 
 
-REPEATED = [(kind, name) for kind in (rng.Philox4x32, rng.Threefry4x32) for name in DRAWS]
+#: Lavapipe runs all, and another accelerator every second one of Philox4x32's and Threefry4x32's.
+REPEATED = [
+    pytest.param(kind, name, marks=pytest.mark.sample("llvmpipe", ("reference", "swiftshader")[k % 2]))
+    for k, (kind, name) in enumerate(itertools.product((rng.Philox4x32, rng.Threefry4x32), DRAWS))
+]
 REPEATED += [
     pytest.param(kind, name, marks=pytest.mark.sample("llvmpipe"))
     for kind in (rng.Philox4x64, rng.Threefry2x32, rng.PCG32)
