@@ -24,6 +24,7 @@ from distributed.protocol import deserialize, deserialize_bytes, serialize, seri
 import vkamp as amp
 import vkamp.dask as vd
 from tests.dask import cases
+from tests.thinned import one_of
 from vkamp.dask import containers, sending, spilling, workers
 from vkamp.front.source import adopt, source_of_code
 from vkamp.run.device import BaseDevice
@@ -111,6 +112,7 @@ def test_dasks_selections_stay_on_the_device(direct: None, monkeypatch: pytest.M
 
 
 _KINDS = ["periodic", "reflect", "nearest", 2.5, -1]
+_DEPTHS = [1, 3, "several"]
 
 
 @pytest.mark.parametrize(
@@ -118,13 +120,16 @@ _KINDS = ["periodic", "reflect", "nearest", 2.5, -1]
     [((13, 17), (5, 4)), ((13, 17), (13, 17)), ((13, 17), ((2, 2, 9), (17,))), ((40,), (7,)), ((6, 7, 8), (3, 4, 8))],
     ids=str,
 )
-@pytest.mark.parametrize("depth", [1, 3, "several"])
+@pytest.mark.parametrize("depth", _DEPTHS)
 def test_halos_are_dasks(shape: tuple[int, ...], chunks: Any, depth: Any, direct: None) -> None:
     values = np.random.default_rng(len(shape)).random(shape, np.float32)
     x = da.from_array(values, chunks=chunks)
     depths = dict(enumerate(range(len(shape)) if depth == "several" else [depth] * len(shape)))
     for number, kinds in enumerate(itertools.product(_KINDS, repeat=len(shape))):
         if len(shape) == 3 and number % 5:
+            continue
+        # Of the three depths one runs, another one for the next kinds.
+        if len(shape) > 1 and not one_of(3, number + _DEPTHS.index(depth)):
             continue
         boundary = dict(enumerate(kinds))
         expected = da.overlap.overlap(x, depths, boundary)
