@@ -88,10 +88,10 @@ def test_short_work_is_done_while_the_host_is_away(runner):
 
 
 def test_a_flush_waits_for_nothing(runner):
-    """Not for dependent launches either, of which each takes about 0.3 s."""
+    """Not for dependent launches either, of which each takes about 0.15 s."""
     a = runner.buffer([1, 2, 3])
     # lavapipe ends loops after 65,535 iterations.
-    groups = 300 if "llvmpipe" in runner.queue.info.name else 100
+    groups = 150 if "llvmpipe" in runner.queue.info.name else 50
     for _ in range(3):
         _long(runner, a, 1, groups)
     runner.queue.flush()

@@ -135,7 +135,7 @@ INTERRUPTED = """
     [
         pytest.param("swiftshader", 100, 1, 0, marks=pytest.mark.accelerators("swiftshader")),
         pytest.param("swiftshader", 100, 1, 4, marks=pytest.mark.accelerators("swiftshader"), id="after short runs"),
-        pytest.param("llvmpipe", 1, 1000, 0, marks=pytest.mark.accelerators("llvmpipe")),
+        pytest.param("llvmpipe", 1, 600, 0, marks=pytest.mark.accelerators("llvmpipe")),
     ],
 )
 def test_ctrl_c_during_a_long_kernel(name, outer, tiles, before, expression, tmp_path):
