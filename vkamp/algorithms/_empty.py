@@ -109,7 +109,7 @@ def _transformed(f: Any, *inputs: Any, dtype: Any = None, **_: Any) -> Any:
 
 
 def _top(a: Any, k: int, **_: Any) -> Any:
-    raise ValueError(f"there are no {k} largest of 0 elements")
+    raise ValueError(f"cannot find the {k} largest of 0 elements")
 
 
 def _searched(ordered: Any, values: Any, *_: Any, **__: Any) -> Any:

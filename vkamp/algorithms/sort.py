@@ -271,7 +271,7 @@ def topk(
     """
     source = _row(a)
     if not 1 <= k <= source.extent[0]:
-        raise ValueError(f"there are no {k} largest of {source.extent[0]} elements")
+        raise ValueError(f"cannot find the {k} largest of {source.extent[0]} elements")
     view = place(accelerator_view, source)
     order = _places_of_best(view, source, k, largest)
     found = amp.array(amp.extent(k), dtype_of(source), accelerator_view=view)
