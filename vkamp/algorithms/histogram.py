@@ -154,8 +154,8 @@ class _Bin:
 
 
 class _EvenBin:
-    """Like ``_Bin``, for equal bins: computes a place among the bins, and compares elements with the edges around it
-    only where it is closer to an edge than its error, ``margin``.
+    """Like ``_Bin``, for equal bins: computes a place among the bins, and compares the element with the nearest edge
+    only if that is closer than the error of the place, ``margin``, which is below one half.
     """
 
     __slots__ = ("below", "bins", "edges", "half", "last", "margin", "scale", "size")
@@ -171,30 +171,29 @@ class _EvenBin:
             return -1
         near = (amp.float32(x) * amp.float32(0.5) - self.half) * self.scale
         near = min(max(near, amp.float32(-0.5)), amp.float32(self.bins) + amp.float32(0.5))
-        whole = amp.precise_math.floor(near)
-        at = amp.int32(whole) + 1 - self.below
-        if min(near - whole, whole + amp.float32(1.0) - near) <= self.margin:
-            at = min(max(at, 0), self.size)
-            while at < self.size and self.edges.value(min(at, self.size - 1)) <= x:
-                at += 1
-            while at > 0 and x < self.edges.value(max(at - 1, 0)):
-                at -= 1
-        return min(self.below + at, self.bins) - 1
+        nearest = amp.precise_math.floor(near + amp.float32(0.5))
+        found = amp.int32(nearest)
+        is_above = near >= nearest
+        if abs(near - nearest) <= self.margin:
+            edge = found - self.below
+            is_above = edge < 0 or (edge < self.size and self.edges.value(min(max(edge, 0), self.size - 1)) <= x)
+        return min(found if is_above else found - 1, self.bins - 1)
 
 
 def _even_scale(edges: Any) -> tuple[float, float] | None:
-    """The number of equal bins in a distance of 1, and how far from the exact place among the bins a number is that is
-    computed in float32; ``None`` if rounding could lead to a distant bin."""
+    """The number of equal bins in a distance of 1, and the error of a place among the bins that is computed in float32;
+    ``None`` if rounding could lead to another bin than the two at the nearest edge."""
     bins, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
     if bins > _MOST_EVEN:
         return None
     scale = bins / max(high - low, 1e-300)
     largest = max(abs(low), abs(high)) * scale
-    if largest >= 1 << 22 or scale >= 1e30:
+    if scale >= 1e30:
         return None
     # Edges are rounded to the type of the elements.
     rounding = np.abs((edges.astype(np.float64) - low) * scale - np.arange(bins + 1)).max()
-    return scale, float(rounding) + (largest + bins + 1) * 2.0**-22
+    margin = float(rounding) + (largest + bins + 1) * 2.0**-22
+    return (scale, margin) if margin < 0.5 else None
 
 
 def _binned(source: lazy.Lazy, edges: Any, *, even: bool = False) -> lazy.Lazy:
