@@ -167,14 +167,13 @@ class _EvenBin:
 
     @amp.func
     def __call__(self, x: Any) -> Any:
-        if not (x <= self.last):
+        near = (amp.float32(x) * 0.5 - self.half) * self.scale
+        if not (x <= self.last and near >= -0.5):
             return -1
-        near = (amp.float32(x) * amp.float32(0.5) - self.half) * self.scale
-        near = min(max(near, amp.float32(-0.5)), amp.float32(self.bins) + amp.float32(0.5))
-        nearest = amp.precise_math.floor(near + amp.float32(0.5))
-        found = amp.int32(nearest)
-        is_above = near >= nearest
-        if abs(near - nearest) <= self.margin:
+        found = amp.int32(near + 0.5)
+        distance = near - amp.float32(found)
+        is_above = distance >= 0.0
+        if abs(distance) <= self.margin:
             edge = found - self.below
             is_above = edge < 0 or (edge < self.size and self.edges.value(min(max(edge, 0), self.size - 1)) <= x)
         return min(found if is_above else found - 1, self.bins - 1)
