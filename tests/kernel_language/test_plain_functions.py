@@ -325,9 +325,56 @@ def test_partial_functions_whose_arguments_have_names(accelerator_view):
         by_position.inspect(amp.extent(len(raw)), f, amp.array_view(raw), amp.array_view(raw))
 
 
-def test_a_partial_is_no_kernel():
-    with pytest.raises(TypeError, match="pass the arguments to the launch"):
-        amp.parallel_for_each(amp.extent(3), functools.partial(by_name, f=line))
+@amp.kernel
+def with_defaults(idx, f, a, out):
+    out[0, idx[0]] = f(a[idx])
+    out[1, idx[0]] = f(a[idx], 3.0)
+    out[2, idx[0]] = f(a[idx], 3.0, 0.5)
+    out[3, idx[0]] = f(a[idx], c=0.25)
+
+
+@pytest.mark.parametrize("form", ["argument", "lambda", "func", "capture", "partial"])
+def test_defaults_are_given_by_position(accelerator_view, form):
+    raw = numbers()
+    for default in (5.0, 7.0, None):
+
+        def f(x, b=default, c=2.0):
+            if b is None:
+                return x * c
+            return x * c - b
+
+        def captured(x, *more, c=2.0):
+            return f(x, *more, c) if len(more) == 1 else f(x, *more) if len(more) == 2 else f(x, c=c)
+
+        forms = {
+            "argument": f, "func": amp.func(f), "capture": captured, "lambda": lambda x, b=1.5, c=2.0: x * c - b,
+            "partial": functools.partial(lambda s, x, b=1.5, c=2.0: x * c - b * s, 2.0),
+        }  # fmt: skip
+        used = forms[form]
+        out = amp.array_view(np.zeros((4, len(raw)), np.float32))
+        amp.parallel_for_each(accelerator_view, len(raw), with_defaults, used, amp.array_view(raw), out)
+        calls = (lambda x: used(x), lambda x: used(x, 3.0), lambda x: used(x, 3.0, 0.5), lambda x: used(x, c=0.25))
+        for row, call in zip(np.asarray(out), calls, strict=True):
+            np.testing.assert_allclose(row, [call(x) for x in raw.tolist()], rtol=1e-6)
+
+
+def test_partials_of_functions_with_defaults(accelerator_view):
+    raw = numbers()
+    f = functools.partial(lambda x, b=1.0, c=2.0: x * c - b, c=4.0)
+    got = launched(accelerator_view, by_position, (f,), raw)
+    np.testing.assert_allclose(got, f(raw), rtol=1e-6)
+
+    @amp.kernel
+    def two(idx, f, a, out):
+        out[idx] = f(a[idx], 0.5)
+
+    got = launched(accelerator_view, two, (f,), raw)
+    np.testing.assert_allclose(got, f(raw, 0.5), rtol=1e-6)
+    f = functools.partial(lambda x, b=1.0, c=2.0: x * c - b, b=4.0)
+    with pytest.raises(TypeError):
+        f(raw, 0.5)
+    with pytest.raises(amp.CompileError, match="VKA222.*by position"):
+        two.inspect(amp.extent(len(raw)), f, amp.array_view(raw), amp.array_view(raw))
 
 
 def test_vectors_structs_and_functors(accelerator_view):

@@ -14,7 +14,7 @@ from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice
 from vkamp.front.context import Context, Module
 from vkamp.front.guards import Place
-from vkamp.front.operators import parts_of
+from vkamp.front.operators import DEFAULT, parts_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -168,7 +168,7 @@ def _parameters(function: FunctionType, values: dict[str, Value], bound: int) ->
     for parameter in list(signature.parameters.values())[bound:]:
         # As Python has it: what follows a parameter that `functools.partial` binds by its name is given by its name.
         is_positional = parameter.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)
-        by_name |= is_positional and parameter.default is kinds.empty and parameter.name in values
+        by_name |= is_positional and parameter.default != DEFAULT and parameter.name in values
         if by_name and is_positional:
             parameter = parameter.replace(kind=kinds.KEYWORD_ONLY)
         if not (by_name and parameter.kind is kinds.VAR_POSITIONAL):
@@ -177,7 +177,7 @@ def _parameters(function: FunctionType, values: dict[str, Value], bound: int) ->
 
 
 def _with_default(parameter: inspect.Parameter, values: dict[str, Value]) -> inspect.Parameter:
-    return parameter.replace(default=values.get(parameter.name, parameter.default))
+    return parameter.replace(default=values.get(parameter.name, parameter.empty))
 
 
 def _bind_struct(module: Module, name: str, kind: Struct, span: Span) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any, NamedTuple
 
@@ -136,11 +136,16 @@ def operator_type(value: Any, members: tuple[tuple[str, ArgType], ...]) -> Opera
     assert plain is not None
     key, module = CodeKey(plain.__code__), id(plain.__globals__)
     inner = value.func if isinstance(value, functools.partial) else value
-    return OperatorType(_bare(plain), key, module, members, plain is not inner, bound_arguments(value))
+    names = value.keywords if isinstance(value, functools.partial) else ()
+    return OperatorType(_bare(plain, names), key, module, members, plain is not inner, bound_arguments(value))
 
 
-def _bare(function: FunctionType) -> FunctionType:
-    """The function without what it captured, which a cache must not keep alive."""
+#: Stand for the value of a parameter that has a default, and of one that `functools.partial` binds by its name.
+DEFAULT, BOUND = "default", "bound"
+
+
+def _bare(function: FunctionType, bound: Iterable[str]) -> FunctionType:
+    """The function without what it captured, which a cache must not keep alive; ``bound``: names that have values."""
     made = FunctionType(
         function.__code__,
         function.__globals__,
@@ -148,6 +153,9 @@ def _bare(function: FunctionType) -> FunctionType:
         None,
         tuple(CellType() for _ in function.__code__.co_freevars),
     )
+    count = len(function.__defaults__ or ())
+    with_default = function.__code__.co_varnames[function.__code__.co_argcount - count : function.__code__.co_argcount]
+    made.__defaults__ = tuple(BOUND if name in bound else DEFAULT for name in with_default) or None
     made.__qualname__, made.__module__ = function.__qualname__, function.__module__
     made.__annotations__ = function.__annotations__
     return made
