@@ -7,7 +7,7 @@ row, with four elements for each thread. A scan of each row gives the number of 
 """
 
 # Kernels have untyped parameters.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,arg-type"
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from vkamp.algorithms.scan_axis_tiles import Restarting
 #: The elements that a thread reduces at a time, of 4 bytes and of more, and that a tile scans at a time.
 ITEMS, FEW_ITEMS = 8, 4
 ROW = TILE * 4
+#: The rows of keys that a tile counts the heads of at a time.
+ROWS = 4
 #: The number of tiles in a launch: enough that a GPU is not half idle at the end, and few enough to scan quickly.
 _TILES = 1 << 13
 
@@ -49,9 +51,9 @@ class Counting:
 
 
 @amp.func
-def _four(source: Any, first: Any, end: Any) -> Any:
-    """Four elements; positions after the end have an arbitrary element."""
-    if first + 4 <= end:
+def _four(source: Any, first: Any, end: Any, *, full: amp.constant) -> Any:
+    """Four elements; positions after the end, which there are none of if ``full``, have an arbitrary element."""
+    if full:
         a, b, c, d = source.four(first // 4)
     else:
         a = source.value(min(first, end - 1))
@@ -62,12 +64,31 @@ def _four(source: Any, first: Any, end: Any) -> Any:
 
 
 @amp.func
-def _heads(keys: Any, first: Any, end: Any, eq: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Which of four keys are the first ones of runs, as bits. Keys after the end are not."""
-    before = keys.value(max(min(first, end) - 1, 0))
-    bits = 1 if first == 0 or not eq(before, a) else 0
-    bits |= (0 if eq(a, b) else 2) | (0 if eq(b, c) else 4) | (0 if eq(c, d) else 8)
-    return bits & ((1 << min(max(end - first, 0), 4)) - 1)
+def _heads(before: Any, own: Any, at: Any, first: Any, end: Any, eq: Any, *, items: amp.constant) -> Any:
+    """Which of a thread's ``items`` keys are the first ones of runs, as bits. Keys after the end are not.
+
+    ``own`` has the keys from position ``at`` on; ``before`` is the key before them.
+    """
+    bits = 1 if first == 0 or not eq(before, own[at]) else 0
+    for k in amp.static_range(1, items):
+        bits |= 0 if eq(own[at + k - 1], own[at + k]) else 1 << k
+    return bits & ((1 << min(max(end - first, 0), items)) - 1)
+
+
+@amp.func
+def _load(source: Any, first: Any, step: Any, end: Any, x: Any, *, full: amp.constant) -> None:
+    """Four elements from ``first`` on, four from ``first + step`` on, and so on, until ``x`` is full."""
+    for j in amp.static_range(len(x) // 4):
+        x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = _four(source, first + j * step, end, full=full)
+
+
+@amp.func
+def _load_all(source: Any, first: Any, step: Any, end: Any, x: Any, is_full: Any) -> None:
+    """Like ``_load``. Without a branch between them, all loads are on their way at the same time."""
+    if is_full:
+        _load(source, first, step, end, x, full=True)
+    else:
+        _load(source, first, step, end, x, full=False)
 
 
 @amp.kernel
@@ -79,11 +100,15 @@ def block_totals(t_idx, keys, values, pairs, counts, n, length, eq, op):
     end = min(begin + length, n)
     heads = amp.int32(0)
     last = -1
-    for start in range(begin, end, 4 * ROW):
-        for j in amp.static_range(4):
-            first = start + (j * TILE + t_idx.local[0]) * 4
-            a, b, c, d = _four(keys, first, end)
-            bits = _heads(keys, first, end, eq, a, b, c, d)
+    own = amp.private(4 * ROWS, type(keys.value(0)))
+    before = amp.private(ROWS, type(keys.value(0)))
+    for start in range(begin, end, ROWS * ROW):
+        for j in amp.static_range(ROWS):
+            before[j] = keys.value(max(min(start + j * ROW + t_idx.local[0] * 4, end) - 1, 0))
+        _load_all(keys, start + t_idx.local[0] * 4, ROW, end, own, start + ROWS * ROW <= end)
+        for j in amp.static_range(ROWS):
+            first = start + j * ROW + t_idx.local[0] * 4
+            bits = _heads(before[j], own, 4 * j, first, end, eq, items=4)
             heads += amp.int32(amp.direct3d.countbits(amp.uint32(bits)))
             if bits != 0:
                 last = first + (3 if bits >= 8 else 2 if bits >= 4 else 1 if bits >= 2 else 0)
@@ -116,7 +141,10 @@ def reduce_runs_of_blocks(
     stage = amp.tile_static(TILE * items, type(carry))
     for start in range(begin, end, TILE * items):
         first = start + rank * items
-        bits = _load(keys, values, first, end, eq, own, x)
+        before_own = keys.value(max(min(first, end) - 1, 0)).copy()
+        _load_all(keys, first, 4, end, own, start + TILE * items <= end)
+        _load_all(values, first, 4, end, x, start + TILE * items <= end)
+        bits = _heads(before_own, own, 0, first, end, eq, items=items)
         _, ahead, total = tile.scan_of(t_idx, _of_items(x, bits, op, counting), counting, TILE)
         upto = counting(counting.pair(carry, base), ahead)
         if rank == 0:
@@ -148,20 +176,6 @@ def reduce_runs_of_blocks(
         base += total.second
 
 
-@amp.func
-def _load(keys: Any, values: Any, first: Any, end: Any, eq: Any, own: Any, x: Any) -> Any:
-    """Loads a thread's keys and values, and returns which keys are the first ones of runs, as bits."""
-    before = keys.value(max(min(first, end) - 1, 0)).copy()
-    for j in amp.static_range(len(own) // 4):
-        own[4 * j], own[4 * j + 1], own[4 * j + 2], own[4 * j + 3] = _four(keys, first + 4 * j, end)
-        x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = _four(values, first + 4 * j, end)
-    bits = 1 if first == 0 or not eq(before, own[0]) else 0
-    for k in amp.static_range(1, len(own)):
-        if not eq(own[k - 1], own[k]):
-            bits |= 1 << k
-    return bits & ((1 << min(max(end - first, 0), len(own))) - 1)
-
-
 @amp.kernel
 def scan_runs_of_blocks(
     t_idx, keys, values, pairs, out, n, length, init, eq, op, restarting,
@@ -173,12 +187,14 @@ def scan_runs_of_blocks(
     end = min(begin + length, n)
     # The first block begins with a head.
     carry = pairs[max(t_idx.tile[0] - 1, 0)].first.copy()
+    own = amp.private(4, type(keys.value(0)))
+    x = amp.private(4, type(carry))
     for start in range(begin, end, ROW):
         first = start + rank * 4
-        x = amp.private(4, type(carry))
-        a, b, c, d = _four(keys, first, end)
-        bits = _heads(keys, first, end, eq, a, b, c, d)
-        x[0], x[1], x[2], x[3] = _four(values, first, end)
+        before = keys.value(max(min(first, end) - 1, 0)).copy()
+        _load_all(keys, first, ROW, end, own, start + ROW <= end)
+        _load_all(values, first, ROW, end, x, start + ROW <= end)
+        bits = _heads(before, own, 0, first, end, eq, items=4)
         _, ahead, total = tile.scan_of(t_idx, _of_items(x, bits, op, restarting), restarting, TILE)
         so_far = carry.copy()
         if rank > 0:
