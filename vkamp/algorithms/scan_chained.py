@@ -23,7 +23,7 @@ from vkamp.dispatch.call_cache import note_self_resetting
 from vkamp.tile.carry import carry, ticket
 
 #: Threads of a tile, and rows of four elements for each: of few elements, and of so many that all tiles are large.
-TILE, FEW_ROWS, ROWS, MANY = 512, 4, 6, 1 << 20
+TILE, FEW_ROWS, ROWS, MANY = 512, 4, 8, 1 << 20
 #: What the kernels need of a device.
 _FEATURES = ("subgroup_arithmetic", "subgroup_ballot", "subgroup_shuffle", "subgroup_shuffle_relative")
 
