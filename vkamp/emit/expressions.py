@@ -36,6 +36,7 @@ from vkamp.ir.subgroups import INDICES
 from vkamp.ir.types import (
     INT32,
     VECTOR_LETTERS,
+    PackedVector,
     Scalar,
     Struct,
     Type,
@@ -62,21 +63,6 @@ def _element(expr: ir.Expr) -> Scalar:
     kind = expr.type
     assert isinstance(kind, (Scalar, Vector))
     return kind.element if isinstance(kind, Vector) else kind
-
-
-def is_packed(place: ir.Place) -> bool:
-    """Whether the vector at a place, or the one whose components it is, is an array of scalars in memory.
-
-    std430 would align it differently from numpy: three components in a buffer, and in structs.
-    """
-    if isinstance(place, ir.ComponentsOf):
-        return is_packed(place.base)
-    kind = place.type
-    if isinstance(place, ir.ArrayElement):
-        place = place.base
-    return isinstance(kind, Vector) and (
-        isinstance(place, ir.FieldOf) or (isinstance(place, MemoryElement) and kind.count == 3)
-    )
 
 
 def bits_text(text: str, old: Type, new: Type) -> str:
@@ -129,7 +115,7 @@ class ExpressionPrinter:
         return text
 
     def place(self, place: ir.Place) -> str:
-        """The text of a variable, an element, a member or components (of a packed vector: of one)."""
+        """The text of a variable, an element, a member or components (of an array of them: one)."""
         if isinstance(place, ir.Local):
             return self.variable(place.variable)
         if isinstance(place, ir.FieldOf):
@@ -141,7 +127,8 @@ class ExpressionPrinter:
             return self.place(place.base) + indices
         if isinstance(place, ir.ComponentsOf):
             base = self.place(place.base)
-            return f"{base}[{VECTOR_LETTERS.index(place.letters)}]" if is_packed(place) else f"{base}.{place.letters}"
+            is_array = isinstance(place.base.type, PackedVector)
+            return f"{base}[{VECTOR_LETTERS.index(place.letters)}]" if is_array else f"{base}.{place.letters}"
         assert isinstance(place, MemoryElement)
         return f"{self._shared.buffer_names[place.buffer, place.type]}[{self.plain(place.indices[0])}]"
 
@@ -199,20 +186,7 @@ class ExpressionPrinter:
         return self._text(expr.index)
 
     def _load(self, expr: ir.Load) -> Text:
-        return Text(self._value_at(expr.place))
-
-    def _value_at(self, place: ir.Place) -> str:
-        """The value at a place; a packed vector is made of its components."""
-        if not is_packed(place) or isinstance(place.type, Scalar):
-            return self.place(place)
-        whole, letters = (place.base, f".{place.letters}") if isinstance(place, ir.ComponentsOf) else (place, "")
-        assert isinstance(whole.type, Vector)
-        letters = "" if letters == f".{whole.type.letters}" else letters
-        return f"{self._shared.helpers.convert('to', whole.type)}({self.place(whole)}){letters}"
-
-    def packed(self, text: str, kind: Vector) -> str:
-        """The text of a vector as the array of its components."""
-        return f"{self._shared.helpers.convert('from', kind)}({text})"
+        return Text(self.place(expr.place))
 
     def _thread_index(self, expr: ir.ThreadIndex) -> Text:
         return Text(self._threads[expr.kind, expr.dim])
@@ -273,6 +247,11 @@ class ExpressionPrinter:
     def _cast(self, expr: ir.Cast) -> Text:
         if expr.type == expr.operand.type:
             return self._text(expr.operand)
+        if isinstance(expr.type, PackedVector):
+            # What `precise` says of the result does not reach into the function.
+            return Text(f"{self._shared.helpers.pack(expr.type)}({self.plain(expr.operand)})")
+        if isinstance(expr.operand.type, PackedVector):
+            return Text(f"{self._shared.helpers.unpack(expr.operand.type)}({self._text(expr.operand).glsl})")
         if isinstance(expr.type, Vector):
             return self._conversion(self._text(expr.operand), expr.operand.type, expr.type)
         assert isinstance(expr.type, Scalar) and isinstance(expr.operand.type, Scalar)

@@ -12,7 +12,7 @@ from vkamp.ir.glsl_library import function_names, functions, needed_by
 from vkamp.ir.narrow_floats import CALLED, NARROW_ROWS
 from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.subgroups import SUBGROUPS
-from vkamp.ir.types import VECTORS, Scalar, Vector
+from vkamp.ir.types import VECTORS, PackedVector, Scalar, Vector
 
 _VECTOR_PREFIX = {"int32": "i", "uint32": "u", "float32": "", "float64": "d", "float16": "f16"}
 
@@ -330,10 +330,15 @@ class Helpers:
             self._doubles |= needed_by("precise_fmod()", "doubles")
         return name
 
-    def convert(self, direction: str, kind: Vector) -> str:
-        """The function between a vector and the array of its components that memory holds; ``to`` is to a vector."""
-        self._used.add(f"{direction} {kind.name}")
-        return f"{direction}_{GLSL_TYPES[kind.name]}"
+    def pack(self, kind: PackedVector) -> str:
+        """The function that makes the array of a vector's components."""
+        self._used.add(f"from {kind.name}")
+        return f"from_{GLSL_TYPES[kind.name]}"
+
+    def unpack(self, kind: PackedVector) -> str:
+        """The function that makes a vector of the array of its components."""
+        self._used.add(f"to {kind.name}")
+        return f"to_{GLSL_TYPES[kind.name]}"
 
     def conversion(self, quirks: Collection[Quirk], source: Scalar | Vector, target: Scalar | Vector) -> str:
         """The function for a conversion that a driver with these faults gets wrong; empty for the others."""

@@ -204,7 +204,7 @@ class _Shader:
             if member.field is None:
                 lines.append(f"    {self._padding(struct, member.bytes, pads)};")
             else:
-                base, suffix = type_text(member.field.type, self.globals, packed=True)
+                base, suffix = type_text(member.field.type, self.globals)
                 lines.append(f"    {base} {names[member.field.name]}{suffix};")
         return [*lines, "};"]
 
@@ -225,9 +225,7 @@ class _Shader:
 
     def _buffer(self, number: int, block: StorageBlock) -> list[str]:
         qualifiers = "".join(f"{q} " for q in block.qualifiers)
-        # std430 would put vectors of three components 16 bytes apart.
-        is_packed = isinstance(block.element, Vector) and block.element.count == 3
-        base, suffix = type_text(block.element, self.globals, packed=is_packed)
+        base, suffix = type_text(block.element, self.globals)
         is_precise = self.kernel.precise and block.access.writes and holds_float(block.element)
         member = f"{'precise ' if is_precise else ''}{base} {self._name(block)}"
         lines = []

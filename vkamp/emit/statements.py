@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vkamp.artifacts import MATRICES, Target
 from vkamp.emit.exchanges import by_shuffles, helper_text, quad_swap
-from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic, is_packed
+from vkamp.emit.expressions import ExpressionPrinter, has_float_arithmetic
 from vkamp.emit.globals import Globals
 from vkamp.emit.helpers import GLSL_TYPES
 from vkamp.emit.matrices import matrix_line, matrix_text, matrix_type
@@ -21,15 +21,15 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import assigned, mentioned
 from vkamp.ir.fences import Fence
-from vkamp.ir.lowered import PureCall
+from vkamp.ir.lowered import PureCall, RepeatWhile
 from vkamp.ir.ranges import Ranges
 from vkamp.ir.requirements import memory_type, subgroup_form
 from vkamp.ir.subgroups import SUBGROUPS
 from vkamp.ir.types import (
     FLOAT32,
-    VECTOR_LETTERS,
     Array,
     Fragments,
+    PackedVector,
     Scalar,
     Struct,
     Type,
@@ -50,9 +50,9 @@ class Line:
     span: Span | None = None
 
 
-def type_text(kind: Type, shared: Globals, *, packed: bool = False) -> tuple[str, str]:
-    """A type as GLSL writes it around a name: ``("float", "[2][3]")``; ``packed``: vectors as arrays of scalars."""
-    if isinstance(kind, Vector) and packed:
+def type_text(kind: Type, shared: Globals) -> tuple[str, str]:
+    """A type as GLSL writes it around a name: ``("float", "[2][3]")``."""
+    if isinstance(kind, PackedVector):
         return GLSL_TYPES[kind.element.name], f"[{kind.count}]"
     if isinstance(kind, (Scalar, Vector)):
         return GLSL_TYPES[kind.name], ""
@@ -60,7 +60,7 @@ def type_text(kind: Type, shared: Globals, *, packed: bool = False) -> tuple[str
         return shared.struct_names[kind], ""
     if isinstance(kind, Fragments) and MATRICES in shared.features:
         return matrix_type(kind), "".join(f"[{n}]" for n in kind.shape[:-1])
-    base, suffix = type_text(kind.element, shared, packed=packed)
+    base, suffix = type_text(kind.element, shared)
     return base, "".join(f"[{n}]" for n in kind.shape) + suffix
 
 
@@ -257,6 +257,12 @@ class _FunctionPrinter:
         self._nested(statement.body, position, 0)
         self.add("}", statement.span)
 
+    def _repeat_while(self, statement: RepeatWhile, position: Position) -> None:
+        self.add("do {", statement.span)
+        self._nested(statement.body, position, 0)
+        condition = self._in_threads(self.expressions.operand(statement.condition))
+        self.add(f"}} while ({condition.glsl});", statement.span)
+
     def _break(self, statement: ir.Break, _: Position) -> None:
         self.add("break;", statement.span)
 
@@ -296,9 +302,6 @@ class _FunctionPrinter:
         if isinstance(place, ir.Local) and self._declares(position, place.variable):
             self.add(f"{self._declared(place.variable)} = {text(value)};", statement.span)
             return
-        if isinstance(place.type, Vector) and is_packed(place):
-            self._assign_packed(place, value, text, statement.span)
-            return
         if statement.update and isinstance(value, ir.Binary):
             operator = self.expressions.operator(value)
             is_kept = isinstance(value.left, ir.Load) and value.left.place == place
@@ -310,23 +313,6 @@ class _FunctionPrinter:
                 self.add(f"{left} {sign}= {text(right)};", statement.span)
                 return
         self.add(f"{self.expressions.place(place)} = {text(value)};", statement.span)
-
-    def _assign_packed(self, place: ir.Place, value: ir.Expr, text: Callable[[ir.Expr], str], span: Span) -> None:
-        """Stores a vector, or some components of one, in an array of its components."""
-        assert isinstance(place.type, Vector)
-        if not isinstance(place, ir.ComponentsOf):
-            if isinstance(value, ir.Load) and is_packed(value.place) and not isinstance(value.place, ir.ComponentsOf):
-                packed = self.expressions.place(value.place)
-            else:
-                # The argument of a function is not covered by what `precise` says of its result.
-                packed = self.expressions.packed(self.expressions.plain(value), place.type)
-            self.add(f"{self.expressions.place(place)} = {packed};", span)
-            return
-        name = self.names.give("part")
-        self.add(f"{self._declaration(place.type, name, holds_float(place.type))} = {text(value)};", span)
-        base = self.expressions.place(place.base)
-        for source, letter in zip(VECTOR_LETTERS, place.letters, strict=False):
-            self.add(f"{base}[{VECTOR_LETTERS.index(letter)}] = {name}.{source};", span)
 
     def _value_text(self, place: ir.Place) -> Callable[[ir.Expr], str]:
         """How to print a value for a place: unchanged where the place is ``precise``."""

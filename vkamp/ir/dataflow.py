@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.lowered import RepeatWhile
 from vkamp.ir.types import Array
 
 
@@ -80,7 +81,7 @@ def _flow(block: ir.Block, defined: frozenset[str], found: set[str]) -> frozense
             defined = then & orelse if then is not None and orelse is not None else then or orelse or defined
         elif isinstance(statement, ir.For):
             _flow(statement.body, defined | {statement.variable.name}, found)
-        elif isinstance(statement, ir.While):
+        elif isinstance(statement, (ir.While, RepeatWhile)):
             _flow(statement.body, defined, found)
         elif isinstance(statement, (ir.Break, ir.Continue, ir.Return)):
             return None

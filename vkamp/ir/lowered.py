@@ -51,6 +51,15 @@ class Within(ir.Expr):
 
 
 @dataclass(frozen=True, repr=False)
+class RepeatWhile(ir.Stmt):
+    """A loop that tests its condition after each iteration."""
+
+    LEVEL = "lowered"
+    body: ir.Block
+    condition: ir.Expr
+
+
+@dataclass(frozen=True, repr=False)
 class MemoryElement(ir.BufferElement):
     """An element of a container's memory as elements of ``type``, by its one index from the memory's beginning."""
 

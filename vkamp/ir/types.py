@@ -163,6 +163,19 @@ class Complex(Vector):
         return np.dtype(self.name)
 
 
+@dataclass(frozen=True)
+class PackedVector(Vector):
+    """A short vector as memory has it where GLSL would align vectors otherwise: an array of its components.
+
+    Only the last pass makes it; values have other types.
+    """
+
+    @property
+    def vector(self) -> Vector:
+        """The type of its values."""
+        return Vector(self.element, self.count)
+
+
 #: The complex numbers that kernels can compute with, by name.
 COMPLEX = {c.name: c for c in (Complex(FLOAT32), Complex(FLOAT64))}
 

@@ -27,6 +27,7 @@ from vkamp.ir.types import (
     VECTORS,
     Array,
     Fragments,
+    PackedVector,
     Scalar,
     Struct,
     Type,
@@ -115,7 +116,7 @@ def _check_type(kind: Type, span: Span) -> None:
         if kind not in (*SCALARS.values(), *SMALL.values()):
             _fail(span, f"scalar type {kind}")
     elif isinstance(kind, Vector):
-        if kind not in VECTORS.values():
+        if kind not in VECTORS.values() and not isinstance(kind, PackedVector):
             _fail(span, f"vector type {kind}")
     elif isinstance(kind, Array):
         if any(n < 1 for n in kind.shape):
@@ -263,6 +264,11 @@ class _FunctionVerifier:
     def _while(self, statement: ir.While) -> None:
         self.condition(statement.condition)
         self.loop(statement.body)
+
+    def _repeat_while(self, statement: lowered.RepeatWhile) -> None:
+        self.of_level(statement)
+        self.loop(statement.body)
+        self.condition(statement.condition)
 
     def loop(self, body: ir.Block) -> None:
         self.loops += 1
@@ -632,7 +638,8 @@ class _FunctionVerifier:
         kind = self.number(expr.operand)
         if isinstance(kind, Vector):
             alike = isinstance(expr.type, Vector) and expr.type.count == kind.count
-            self.expect(alike and expr.type in VECTORS.values(), expr, f"a cast of {kind}")
+            packs = self.is_lowered and isinstance(expr.type, PackedVector) and expr.type.element == kind.element
+            self.expect(alike and (packs or expr.type in VECTORS.values()), expr, f"a cast of {kind}")
         else:
             self.expect(expr.type in (*SCALARS.values(), *SMALL.values()), expr, "a cast to no scalar")
 

@@ -9,7 +9,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import as_int
 from vkamp.ir.build import Builder
 from vkamp.ir.builtins import BUILTINS
-from vkamp.ir.lowered import BitCast
+from vkamp.ir.lowered import BitCast, RepeatWhile
 from vkamp.ir.rewrite import Names, nowhere
 from vkamp.ir.types import FLOAT32, INT32, UINT32
 
@@ -25,15 +25,9 @@ def update(make: Builder, word: ir.Place, changed: Callable[[ir.Expr], tuple[ir.
     seen, before = (ir.Variable(name, UINT32, "local", make.span) for name in ("seen", "before"))
     block, new = changed(make.load(before))
     exchange = ir.Atomic(make.span, "atomic_compare_exchange", word, (new,), expected=make.local(seen))
-    return (
-        make.set(seen, make.load(word)),
-        make.set(before, ir.Unary(make.span, UINT32, "invert", make.load(seen))),
-        ir.While(
-            make.span,
-            make.compare("ne", make.load(seen), make.load(before)),
-            (make.set(before, make.load(seen)), *block, exchange),
-        ),
-    )
+    body = (make.set(before, make.load(seen)), *block, exchange)
+    again = make.compare("ne", make.load(seen), make.load(before))
+    return make.set(seen, make.load(word)), RepeatWhile(make.span, body, again)
 
 
 def without_float_atomics(kernel: ir.Kernel) -> ir.Kernel:

@@ -26,6 +26,7 @@ from vkamp.legalize.kept_barriers import kept_barriers
 from vkamp.legalize.lower_addresses import lower_places, memory_elements
 from vkamp.legalize.narrow_floats import widened
 from vkamp.legalize.narrow_types import in_device_types
+from vkamp.legalize.packed_vectors import with_packed_vectors
 from vkamp.legalize.pieces import in_pieces
 from vkamp.legalize.quick_loops import quick_loops
 from vkamp.legalize.quotients import split_quotients
@@ -101,6 +102,11 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
         kernel = _must("places", kernel, lambda k: widened(k, types))
     # GLSL orders no bools, and SPIR-V leaves quotients by 0.0 undefined.
     kernel = _must("places", kernel, without_undefined_operations)
+    return _in_memory(kernel, types, updates_floats=updates_floats, has_narrow_types=has_narrow_types), pieces
+
+
+def _in_memory(kernel: ir.Kernel, types: DeviceTypes, *, updates_floats: bool, has_narrow_types: bool) -> ir.Kernel:
+    """The kernel with the memory that GLSL has."""
     # GLSL sees a buffer as an array of one dimension.  Late, for the passes before know containers by their indices.
     kernel = _must("places", kernel, memory_elements)
     # Nor atomics of floats, nor parts of words.
@@ -110,7 +116,9 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
         kernel = _must("places", kernel, lambda k: in_words(k, types))
         # Nor values of 8 bits, nor of 16 where the device lacks them.
         kernel = _must("places", kernel, lambda k: in_device_types(k, types))
-    return kernel, pieces
+    # Nor short vectors as close together as numpy's.
+    kernel = _must("places", kernel, with_packed_vectors)
+    return kernel
 
 
 def _must(name: str, kernel: ir.Kernel, run: Callable[[ir.Kernel], ir.Kernel]) -> ir.Kernel:

@@ -65,11 +65,11 @@ uint half_bits(float x) {
 void store_rounded(int index, float value) {
     int word = index >> 1;
     uint seen = rounded_words[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(rounded_words[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 void main() {

@@ -32,24 +32,24 @@ float exact_mul(float x, float y) {
 // atomic_fetch_add of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 precise float atomic_fetch_add_totals(int index_0, int index_1, float value) {
     uint seen = totals[index_0][index_1];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         precise float after = uintBitsToFloat(before) + value;
         seen = atomicCompSwap(totals[index_0][index_1], seen, floatBitsToUint(after));
-    }
+    } while (seen != before);
     return uintBitsToFloat(before);
 }
 
 // atomic_fetch_sub of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 precise float atomic_fetch_sub_pixels(int index, float value) {
     uint seen = pixels_as_uint[index];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         precise float after = uintBitsToFloat(before) - value;
         seen = atomicCompSwap(pixels_as_uint[index], seen, floatBitsToUint(after));
-    }
+    } while (seen != before);
     return uintBitsToFloat(before);
 }
 

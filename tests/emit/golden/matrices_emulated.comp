@@ -98,11 +98,11 @@ float load_b(int index) {
 void store_d(int index, float value) {
     int word = index >> 1;
     uint seen = d_words[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(d_words[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 float function(float p, float q) {

@@ -38,36 +38,36 @@ float fmin(float x, float y) {
 // atomic_fetch_min of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 float atomic_fetch_min_extremes(int index, float value) {
     uint seen = extremes[index];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         float after = fmin(uintBitsToFloat(before), value);
         seen = atomicCompSwap(extremes[index], seen, floatBitsToUint(after));
-    }
+    } while (seen != before);
     return uintBitsToFloat(before);
 }
 
 // atomic_fetch_add of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 float atomic_fetch_add_extremes(int index, float value) {
     uint seen = extremes[index];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         float after = uintBitsToFloat(before) + value;
         seen = atomicCompSwap(extremes[index], seen, floatBitsToUint(after));
-    }
+    } while (seen != before);
     return uintBitsToFloat(before);
 }
 
 // atomic_fetch_max of float32: the device lacks this atomic, so a compare-exchange loop on the bits.
 float atomic_fetch_max_sums(int index, float value) {
     uint seen = sums_as_uint[index];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         float after = fmax(uintBitsToFloat(before), value);
         seen = atomicCompSwap(sums_as_uint[index], seen, floatBitsToUint(after));
-    }
+    } while (seen != before);
     return uintBitsToFloat(before);
 }
 

@@ -48,11 +48,11 @@ int load_y(int index) {
 void store_y(int index, int value) {
     int word = index >> 2;
     uint seen = y_words[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(y_words[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-    }
+    } while (seen != before);
 }
 
 int element(int x_value, int y_value) {

@@ -94,22 +94,22 @@ int load_words_as_uint8(int index) {
 void store_halves_as_int16(int index, int value) {
     int word = index >> 1;
     uint seen = halves_words[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(halves_words[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of words as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_words_as_uint8(int index, int value) {
     int word = index >> 2;
     uint seen = words[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(words[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-    }
+    } while (seen != before);
 }
 
 void main() {

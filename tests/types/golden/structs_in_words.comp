@@ -167,99 +167,99 @@ int load_pixels_as_uint8(int index) {
 void store_loose_as_float16(int index, float value) {
     int word = index >> 1;
     uint seen = loose_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of loose as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_int8(int index, int value) {
     int word = index >> 2;
     uint seen = loose_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of loose as uint16 atomically: other threads may store to the rest of its 32-bit word.
 void store_loose_as_uint16(int index, int value) {
     int word = index >> 1;
     uint seen = loose_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(loose_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of out as int16 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_int16(int index, int value) {
     int word = index >> 1;
     uint seen = out_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of out as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_int8(int index, int value) {
     int word = index >> 2;
     uint seen = out_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of out as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_out_as_uint8(int index, int value) {
     int word = index >> 2;
     uint seen = out_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(out_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of pixels as int16 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_int16(int index, int value) {
     int word = index >> 1;
     uint seen = pixels_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of pixels as int8 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_int8(int index, int value) {
     int word = index >> 2;
     uint seen = pixels_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-    }
+    } while (seen != before);
 }
 
 // Stores an element of pixels as uint8 atomically: other threads may store to the rest of its 32-bit word.
 void store_pixels_as_uint8(int index, int value) {
     int word = index >> 2;
     uint seen = pixels_as_uint[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(pixels_as_uint[word], seen, bitfieldInsert(before, uint(value), (index & 3) << 3, 8));
-    }
+    } while (seen != before);
 }
 
 PIXEL brighter(PIXEL p, int by) {

@@ -280,11 +280,11 @@ float fmax(float x, float y) {
 void store_out(int index, float value) {
     int word = index >> 1;
     uint seen = out_words[word];
-    uint before = ~seen;
-    while (seen != before) {
+    uint before;
+    do {
         before = seen;
         seen = atomicCompSwap(out_words[word], seen, bitfieldInsert(before, half_bits(value), (index & 1) << 4, 16));
-    }
+    } while (seen != before);
 }
 
 void main() {
