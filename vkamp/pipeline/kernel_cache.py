@@ -28,12 +28,11 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vkamp import prebuilt
-from vkamp.artifacts import Binding, ContainerAccess, Executable, MatrixShape, Pieces, PushWord, Shader, Target
+from vkamp.artifacts import Executable, Target
 from vkamp.cache import DiskCache, default_cache
-from vkamp.errors import AmpError, Span
+from vkamp.errors import AmpError
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
 from vkamp.front.guards import Guard, Place, guard_of
 from vkamp.front.identity import (
@@ -58,9 +57,10 @@ from vkamp.front.signature import (
     read_name,
 )
 from vkamp.front.source import digest_of_code, is_unchanged, supply_sources
-from vkamp.ir.types import NAMED, Array, Struct, from_dtype
+from vkamp.ir.types import Array, Struct
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.loading import compiler_module
+from vkamp.pipeline.plain_data import packed, unpacked
 from vkamp.prebuilt import Artifacts
 
 #: A name that was looked up: where (the kind of a guard's place), of which one before it, and the name.
@@ -278,6 +278,14 @@ def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constant
     return _hash(place, list(names), words, captured)
 
 
+#: What is stored of a kernel, by the fields' names.
+_FACTS = tuple(
+    each.name
+    for each in dataclasses.fields(Compiled)
+    if each.name not in ("guards", "constants", "whole", "warned", "key", "cache")
+)
+
+
 # -- kernels -------------------------------------------------------------------------------------------------------
 
 
@@ -331,34 +339,8 @@ def kernel(place: str, request: Request, captured: Mapping[str, Any], store: Ker
     facts = None if key is None else _read(cache, key)
     if facts is None:
         return None
-    span = _Spans(facts["spans"]).span
-    return Compiled(
-        name=facts["name"],
-        span=span(facts["span"]),
-        access={name: ContainerAccess(*uses) for name, uses in facts["access"].items()},
-        contiguous=frozenset(facts["contiguous"]),
-        guards=tuple(guards),
-        constants=constants,
-        whole=LazyIR(request, captured),
-        subgroup_needs=tuple((f, operation, span(at)) for f, operation, at in facts["subgroup_needs"]),
-        types={name: span(at) for name, at in facts["types"].items()},
-        wide={name: (text, span(at)) for name, (text, at) in facts["wide"].items()},
-        float_atomics=facts["float_atomics"],
-        packed_products=facts["packed_products"],
-        matrices=None
-        if facts["matrices"] is None
-        else {MatrixShape(*shape): span(at) for shape, at in facts["matrices"]},
-        sizes_in_loops=frozenset((name, dim) for name, dim in facts["sizes_in_loops"]),
-        declared=facts["declared"],
-        tables={name: _table(*table) for name, table in facts["tables"].items()},
-        loops=facts["loops"],
-        key=key,
-        cache=cache,
-    )
-
-
-def _table(element: str, shape: list[int], data: str) -> NDArray[Any]:
-    return np.frombuffer(bytes.fromhex(data), NAMED[element].dtype).reshape(shape)
+    whole = LazyIR(request, captured)
+    return Compiled(**unpacked(facts), guards=tuple(guards), constants=constants, whole=whole, key=key, cache=cache)
 
 
 def _has_changed(index: Mapping[str, Any], request: Request, values: Iterable[Any]) -> bool:
@@ -417,31 +399,8 @@ def keep_kernel(
     key = _meaning(own, names, values, compiled.constants)
     if key is None or not all(map(is_unchanged, _codes(request, values))):
         return compiled
-    spans = _Spans()
-    facts = {
-        "name": compiled.name,
-        "span": spans.number(compiled.span),
-        "access": {name: dataclasses.astuple(use) for name, use in compiled.access.items()},
-        "contiguous": sorted(compiled.contiguous),
-        "subgroup_needs": [(f, operation, spans.number(at)) for f, operation, at in compiled.subgroup_needs],
-        "types": {name: spans.number(at) for name, at in compiled.types.items()},
-        "wide": {name: (text, spans.number(at)) for name, (text, at) in compiled.wide.items()},
-        "float_atomics": compiled.float_atomics,
-        "packed_products": compiled.packed_products,
-        "matrices": None
-        if compiled.matrices is None
-        else [(dataclasses.astuple(shape), spans.number(at)) for shape, at in compiled.matrices.items()],
-        "sizes_in_loops": sorted(compiled.sizes_in_loops),
-        "declared": dict(compiled.declared),
-        "tables": {
-            name: (str(from_dtype(table.dtype)), table.shape, table.tobytes().hex())
-            for name, table in compiled.tables.items()
-        },
-        "loops": compiled.loops,
-        "spans": spans.rows,
-    }
     cache = store.cache
-    _write(cache, key, facts)
+    _write(cache, key, packed({name: getattr(compiled, name) for name in _FACTS}))
     _write(cache, own, index)
     if by_target:
         _write(cache, place, {"by_target": True})
@@ -470,78 +429,20 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
     data = _read(compiled.cache, _program_key(compiled.key, target))
     if data is None:
         return None
-    spans = _Spans(data["spans"])
-    x, y, z = data["local_size"]
-    shader = Shader(
-        glsl=data["glsl"],
-        name=data["name"],
-        bindings=tuple(Binding(n, name, tuple(params), *rest) for n, name, params, *rest in data["bindings"]),
-        push=tuple(PushWord(*word) for word in data["push"]),
-        push_binding=data["push_binding"],
-        local_size=(x, y, z),
-        folded=data["folded"],
-        shared_bytes=data["shared_bytes"],
-        lines=tuple(None if at is None else spans.span(at) for at in data["lines"]),
-        pieces=None if data["pieces"] is None else Pieces(*data["pieces"]),
-        subgroup_size=data["subgroup_size"],
-    )
+    found = unpacked(data)
     to_spirv = functools.partial(generated_spirv, name=compiled.name, quirks=target.quirks)
-    return Executable(shader, lambda: compiled.kernel, to_spirv, data["lowering"], data["driver_seconds"])
+    return Executable(make_module=lambda: compiled.kernel, compile=to_spirv, **found)
 
 
 def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
     """Keeps a program, if its kernel is kept."""
     if compiled.key is None or compiled.cache is None:
         return
-    shader, spans = made.shader, _Spans()
-    data = {
-        "glsl": shader.glsl,
-        "name": shader.name,
-        "bindings": [dataclasses.astuple(binding) for binding in shader.bindings],
-        "push": [dataclasses.astuple(word) for word in shader.push],
-        "push_binding": shader.push_binding,
-        "local_size": shader.local_size,
-        "folded": shader.folded,
-        "shared_bytes": shader.shared_bytes,
-        "pieces": None if shader.pieces is None else dataclasses.astuple(shader.pieces),
-        "subgroup_size": shader.subgroup_size,
-        "lines": [None if span is None else spans.number(span) for span in shader.lines],
-        "lowering": made.lowering,
-        "driver_seconds": made.driver_seconds,
-        "spans": spans.rows,
-    }
+    data = packed({name: getattr(made, name) for name in ("shader", "lowering", "driver_seconds")})
     _write(compiled.cache, _program_key(compiled.key, target), data)
 
 
 # -- entries -------------------------------------------------------------------------------------------------------
-
-
-class _Spans:
-    """Spans by numbers, as rows of plain data; a span's caller is a number, too."""
-
-    def __init__(self, rows: list[list[Any]] | None = None) -> None:
-        self.rows: list[list[Any]] = [] if rows is None else rows
-        self._numbers: dict[Span, int] = {}
-        self._spans: dict[int, Span] = {}
-
-    def number(self, span: Span) -> int:
-        """The number of a span, new or not."""
-        found = self._numbers.get(span)
-        if found is None:
-            caller = None if span.caller is None else self.number(span.caller)
-            place = (span.line, span.column, span.end_line, span.end_column)
-            self.rows.append([span.file, *place, span.function, caller])
-            found = self._numbers[span] = len(self.rows) - 1
-        return found
-
-    def span(self, number: int) -> Span:
-        """The span of a number."""
-        found = self._spans.get(number)
-        if found is None:
-            file, line, column, end_line, end_column, function, caller = self.rows[number]
-            above = None if caller is None else self.span(caller)
-            found = self._spans[number] = Span(file, line, column, end_line, end_column, function, above)
-        return found
 
 
 def _read(cache: DiskCache, key: str) -> Any:
