@@ -283,7 +283,7 @@ def _fill_all(ctx: Context, made: ArrayRef, fill: ir.Expr, node: ast.Call) -> No
     """Loops over an array of matrices."""
     kind, bodies = made.place.type, _bodies(ctx, node)
     assert isinstance(kind, Fragments)
-    counters = [bodies.local(name) for name in "ijk"[: len(kind.shape) - 1]]
+    counters = [bodies.fresh(name) for name in "ijk"[: len(kind.shape) - 1]]
     indices = tuple(ir.Load(c.span, INT32, c) for c in counters)
     place = place_of(replace(made, prefix=indices), node, ctx)
     body: ir.Stmt = ir.MatrixOperation(ctx.span(node), "fill", (fill,), (place,), False, bodies.fill(place, fill))
@@ -307,7 +307,7 @@ def _load(ctx: Context, node: ast.Call, given: dict[str, ast.expr]) -> Value:
     corners = _corners(bodies, memory, row, column)
     plus = _offsets(ctx, node, row, column)
     value = bodies.of_element if per == 1 else functools.partial(bodies.of_part, component)
-    body = bodies.load(place, lambda r, c: value(lambda x, y: memory(*plus(x, y)), r, c), transposed=transposed)
+    body = bodies.load_matrix(place, lambda r, c: value(lambda x, y: memory(*plus(x, y)), r, c), transposed=transposed)
     args = tuple(ir.Load(p.span, p.type, p) for p in corners)
     _emit(ctx, node, "load", args, (place,), body, transposed=transposed)
     return made
@@ -338,7 +338,7 @@ def _store(ctx: Context, node: ast.Call, given: dict[str, ast.expr]) -> Value:
     check_writable(ctx, memory(row, column), given["memory"])
     bodies = _bodies(ctx, node)
     plus = _offsets(ctx, node, row, column)
-    body = bodies.store(source, lambda r, c: memory(*plus(r, c)), transposed=transposed)
+    body = bodies.store_matrix(source, lambda r, c: memory(*plus(r, c)), transposed=transposed)
     _emit(ctx, node, "store", (_read(source),), _corners(bodies, memory, row, column), body, transposed=transposed)
     return NoValue()
 
@@ -358,7 +358,7 @@ def _corners(
     bodies: Bodies, memory: Callable[[ir.Expr, ir.Expr], ir.Place], row: ir.Expr, column: ir.Expr
 ) -> tuple[ir.Place, ...]:
     """The position, and two places whose distance is that of the rows."""
-    zero, one = bodies.number(0), bodies.number(1)
+    zero, one = bodies.int(0), bodies.int(1)
     return memory(row, column), memory(one, zero), memory(zero, zero)
 
 
@@ -407,7 +407,7 @@ def _map(ctx: Context, node: ast.Call) -> Value:
         _fail(ctx, node, "the matrices have different types or shapes", "convert them first: `amp.matrix_convert`")
     place, made = _target(ctx, kinds[0], node)
     bodies = _bodies(ctx, node)
-    counter = bodies.local("element")
+    counter = bodies.fresh("element")
     number = ir.Load(ctx.span(node), INT32, counter)
     elements = [Number(_read(element_place(source, number))) for source in sources]
     ctx.depth += 1

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from vkamp.errors import Span
 from vkamp.ir import nodes as ir
+from vkamp.ir.build import Builder
 from vkamp.ir.types import (
     BFLOAT16,
     BOOL,
@@ -95,6 +96,19 @@ def matrix_at(expr: ir.Expr) -> ir.ArrayElement:
     return expr.place
 
 
+def rank_in_tile(span: Span, tile: tuple[int, ...]) -> ir.Expr:
+    """The thread's number in its tile."""
+    make = Builder(span)
+    rank: ir.Expr = make.int(0)
+    for dim, size in enumerate(tile):
+        if size == 1:
+            continue
+        index = ir.ThreadIndex(span, INT32, "local", dim)
+        first = isinstance(rank, ir.Const)
+        rank = index if first else make.binary("add", make.binary("mul", rank, make.int(size)), index)
+    return rank
+
+
 #: Makes a local variable of a name and type.
 NewVariable = Callable[[str, Type], ir.Variable]
 #: The place of an element of memory, by row and column.
@@ -103,72 +117,55 @@ ElementAt = Callable[[ir.Expr, ir.Expr], ir.Place]
 ValueAt = Callable[[ir.Expr, ir.Expr], tuple[ir.Block, ir.Expr]]
 
 
-@dataclass(frozen=True)
-class Bodies:
+class Bodies(Builder):
     """Makes the bodies of the operations at one place of a kernel with subgroups of ``lanes`` lanes.
 
     ``tile``: the kernel's.
     """
 
-    span: Span
-    tile: tuple[int, ...]
-    lanes: int
-    new: NewVariable
+    def __init__(self, span: Span, tile: tuple[int, ...], lanes: int, new: NewVariable) -> None:
+        super().__init__(span)
+        self.tile = tile
+        self.lanes = lanes
+        self.new = new
 
     # -- parts
 
-    def number(self, value: int) -> ir.Const:
-        """An int."""
-        return ir.Const(self.span, INT32, value)
-
     def _plus(self, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-        return ir.Binary(self.span, INT32, "add", left, right)
+        return self.binary("add", left, right)
 
     def _times(self, value: ir.Expr, by: int) -> ir.Expr:
-        return value if by == 1 else ir.Binary(self.span, INT32, "mul", value, self.number(by))
+        return value if by == 1 else self.binary("mul", value, self.int(by))
 
-    def _read(self, place: ir.Place) -> ir.Load:
-        return ir.Load(self.span, place.type, place)
-
-    def local(self, name: str, kind: Type = INT32) -> ir.Local:
+    def fresh(self, name: str, kind: Type = INT32) -> ir.Local:
         """A new variable."""
-        return ir.Local(self.span, kind, self.new(name, kind))
+        return self.local(self.new(name, kind))
 
     def loop(self, counter: ir.Local, stop: int, *body: ir.Stmt) -> ir.Stmt:
         """A loop from 0."""
-        bounds = self.number(0), self.number(stop), self.number(1)
+        bounds = self.int(0), self.int(stop), self.int(1)
         return ir.For(self.span, counter.variable, *bounds, tuple(body))
-
-    def _set(self, place: ir.Place, value: ir.Expr) -> ir.Stmt:
-        return ir.Assign(self.span, place, value)
 
     def _lane(self) -> ir.Expr:
         """The thread's lane in its subgroup."""
-        rank: ir.Expr | None = None
-        for dim, size in enumerate(self.tile):
-            if size == 1:
-                continue
-            index: ir.Expr = ir.ThreadIndex(self.span, INT32, "local", dim)
-            rank = index if rank is None else self._plus(self._times(rank, size), index)
-        if rank is None:
-            return self.number(0)
-        if math.prod(self.tile) == self.lanes:
+        rank = rank_in_tile(self.span, self.tile)
+        if isinstance(rank, ir.Const) or math.prod(self.tile) == self.lanes:
             return rank
-        return ir.Binary(self.span, INT32, "bitand", rank, self.number(self.lanes - 1))
+        return self.binary("bitand", rank, self.int(self.lanes - 1))
 
     def _positions(self, kind: Fragments) -> tuple[list[ir.Stmt], ir.Local, ir.Local, list[ir.Expr]]:
         """Statements that find the lane, counters of its rows and columns, and the row and column that they mean."""
-        lane = self.local("lane")
-        row, column = self.local("row"), self.local("column")
+        lane = self.fresh("lane")
+        row, column = self.fresh("row"), self.fresh("column")
         rows, _ = _lane_shape(kind.rows, kind.columns, kind.use, self.lanes)
-        where: list[ir.Expr] = [self._read(row), self._read(column)]
+        where: list[ir.Expr] = [self.load(row), self.load(column)]
         if kind.use != "b":
-            group = ir.Binary(self.span, INT32, "shr", self._read(lane), self.number(LANES_IN_ROW.bit_length() - 1))
+            group = self.binary("shr", self.load(lane), self.int(LANES_IN_ROW.bit_length() - 1))
             where[0] = self._plus(self._times(group, rows), where[0])
         if kind.use != "a":
-            first = ir.Binary(self.span, INT32, "bitand", self._read(lane), self.number(LANES_IN_ROW - 1))
+            first = self.binary("bitand", self.load(lane), self.int(LANES_IN_ROW - 1))
             where[1] = self._plus(self._times(where[1], LANES_IN_ROW), first)
-        return [self._set(lane, self._lane())], row, column, where
+        return [self.set(lane, self._lane())], row, column, where
 
     def _slot(self, kind: Fragments, row: ir.Expr, column: ir.Expr) -> ir.Expr:
         _, columns = _lane_shape(kind.rows, kind.columns, kind.use, self.lanes)
@@ -182,46 +179,46 @@ class Bodies:
 
     def each(self, target: ir.ArrayElement, value: Callable[[ir.Expr], ir.Expr]) -> ir.Block:
         """A loop over the elements of a lane; ``value``: that of one by its number."""
-        counter = self.local("element")
-        number = self._read(counter)
+        counter = self.fresh("element")
+        number = self.load(counter)
         place = element_place(target, number)
-        return (self.loop(counter, kind_of(target).shape[-1], self._set(place, value(number))),)
+        return (self.loop(counter, kind_of(target).shape[-1], self.set(place, value(number))),)
 
     def convert(self, target: ir.ArrayElement, source: ir.ArrayElement) -> ir.Block:
         """A copy, possibly of another type."""
-        return self.each(target, lambda n: self.cast(self._read(element_place(source, n)), target.type))
+        return self.each(target, lambda n: self.cast(self.load(element_place(source, n)), target.type))
 
     def cast(self, value: ir.Expr, kind: Type) -> ir.Expr:
         """A value in another type."""
         return value if value.type == kind else ir.Cast(self.span, kind, value)
 
-    def load(self, target: ir.ArrayElement, memory: ValueAt, *, transposed: bool) -> ir.Block:
+    def load_matrix(self, target: ir.ArrayElement, memory: ValueAt, *, transposed: bool) -> ir.Block:
         """The elements of each lane from memory."""
         kind = kind_of(target)
         before, row, column, (r, c) = self._positions(kind)
         first, value = memory(c, r) if transposed else memory(r, c)
-        place = element_place(target, self._slot(kind, self._read(row), self._read(column)))
+        place = element_place(target, self._slot(kind, self.load(row), self.load(column)))
         rows, columns = _lane_shape(kind.rows, kind.columns, kind.use, self.lanes)
-        inner = self.loop(column, columns, *first, self._set(place, self.cast(value, place.type)))
+        inner = self.loop(column, columns, *first, self.set(place, self.cast(value, place.type)))
         return (*before, self.loop(row, rows, inner))
 
     def of_element(self, memory: ElementAt, row: ir.Expr, column: ir.Expr) -> tuple[ir.Block, ir.Expr]:
         """The value of an element of memory."""
-        return (), self._read(memory(row, column))
+        return (), self.load(memory(row, column))
 
     def of_part(self, component: Scalar, memory: ElementAt, row: ir.Expr, column: ir.Expr) -> tuple[ir.Block, ir.Expr]:
         """The value of a part of a vector of four words in memory; ``column`` counts parts."""
         per = 32 // component.bits
-        found, at = self.local("words", VECTORS["uint4"]), self.local("part")
+        found, at = self.fresh("words", VECTORS["uint4"]), self.fresh("part")
         vector = memory(row, self.quotient(column, 4 * per))
-        number = self._bits("bitand", self._read(at), 4 * per - 1)
+        number = self._bits("bitand", self.load(at), 4 * per - 1)
         which = self.quotient(number, per)
-        word: ir.Expr = ir.Swizzle(self.span, UINT32, self._read(found), "w")
+        word: ir.Expr = ir.Swizzle(self.span, UINT32, self.load(found), "w")
         for k, letter in reversed(list(enumerate("xyz"))):
-            is_it = ir.Compare(self.span, BOOL, "eq", which, self.number(k))
-            word = ir.Select(self.span, UINT32, is_it, ir.Swizzle(self.span, UINT32, self._read(found), letter), word)
+            is_it = ir.Compare(self.span, BOOL, "eq", which, self.int(k))
+            word = ir.Select(self.span, UINT32, is_it, ir.Swizzle(self.span, UINT32, self.load(found), letter), word)
         shift = self._times(self._bits("bitand", number, per - 1), component.bits)
-        first = self._set(found, self._read(vector)), self._set(at, column)
+        first = self.set(found, self.load(vector)), self.set(at, column)
         return first, self._part_value(component, ir.Binary(self.span, UINT32, "shr", word, shift))
 
     def _part_value(self, component: Scalar, bits: ir.Expr) -> ir.Expr:
@@ -240,36 +237,36 @@ class Bodies:
         if by == 1:
             return value
         if isinstance(value, ir.Const):
-            return self.number(int(value.value) // by)
+            return self.int(int(value.value) // by)
         return self._bits("shr", value, by.bit_length() - 1)
 
     def _bits(self, op: Literal["shr", "bitand"], value: ir.Expr, by: int) -> ir.Expr:
-        return ir.Binary(self.span, INT32, op, value, self.number(by))
+        return ir.Binary(self.span, INT32, op, value, self.int(by))
 
-    def store(self, source: ir.ArrayElement, memory: ElementAt, *, transposed: bool) -> ir.Block:
+    def store_matrix(self, source: ir.ArrayElement, memory: ElementAt, *, transposed: bool) -> ir.Block:
         """The elements to memory, each by one lane."""
         kind = kind_of(source)
         before, row, column, (r, c) = self._positions(kind)
         target = memory(c, r) if transposed else memory(r, c)
-        place = element_place(source, self._slot(kind, self._read(row), self._read(column)))
+        place = element_place(source, self._slot(kind, self.load(row), self.load(column)))
         rows, columns = _lane_shape(kind.rows, kind.columns, kind.use, self.lanes)
-        inner = self.loop(column, columns, self._set(target, self.cast(self._read(place), target.type)))
+        inner = self.loop(column, columns, self.set(target, self.cast(self.load(place), target.type)))
         return (*before, self.loop(row, rows, inner))
 
     def mul_add(self, target: ir.ArrayElement, operands: tuple[ir.ArrayElement, ...]) -> ir.Block:
         """``target = a @ b + c``, in float32 where the accumulator is of 16 bits."""
         a, b, c = operands
         kind, inner = kind_of(target), kind_of(a).columns
-        row, column, k = self.local("row"), self.local("column"), self.local("k")
+        row, column, k = self.fresh("row"), self.fresh("column"), self.fresh("k")
         wide = FLOAT32 if kind.element in NARROW_FLOATS else kind.element
-        total = self.local("total", wide)
-        at = self._slot(kind, self._read(row), self._read(column))
-        left = element_place(a, self._plus(self._times(self._read(row), inner), self._read(k)))
-        right = element_place(b, self._slot(kind_of(b), self._read(k), self._read(column)))
-        factors = (self.cast(self._read(place), wide) for place in (left, right))
+        total = self.fresh("total", wide)
+        at = self._slot(kind, self.load(row), self.load(column))
+        left = element_place(a, self._plus(self._times(self.load(row), inner), self.load(k)))
+        right = element_place(b, self._slot(kind_of(b), self.load(k), self.load(column)))
+        factors = (self.cast(self.load(place), wide) for place in (left, right))
         product = ir.Binary(self.span, wide, "mul", *factors)
-        add = self._set(total, ir.Binary(self.span, wide, "add", self._read(total), product))
+        add = self.set(total, ir.Binary(self.span, wide, "add", self.load(total), product))
         rows, columns = _lane_shape(kind.rows, kind.columns, kind.use, self.lanes)
-        start = self._set(total, self.cast(self._read(element_place(c, at)), wide))
-        end = self._set(element_place(target, at), self.cast(self._read(total), kind.element))
+        start = self.set(total, self.cast(self.load(element_place(c, at)), wide))
+        end = self.set(element_place(target, at), self.cast(self.load(total), kind.element))
         return (self.loop(row, rows, self.loop(column, columns, start, self.loop(k, inner, add), end)),)

@@ -6,6 +6,8 @@ import dataclasses
 import math
 
 from vkamp.ir import nodes as ir
+from vkamp.ir.build import Builder
+from vkamp.ir.matrices import rank_in_tile
 from vkamp.ir.requirements import has_matrices
 from vkamp.ir.types import BOOL, INT32
 
@@ -47,23 +49,13 @@ def _index(node: ir.Node, tile: tuple[int, ...], size: int) -> ir.Node:
     if not isinstance(node, ir.SubgroupIndex):
         return node
 
-    def number(value: int) -> ir.Const:
-        return ir.Const(node.span, INT32, value)
-
+    make = Builder(node.span)
     if node.kind in ("size", "count"):
-        return number(size if node.kind == "size" else math.prod(tile) // size)
-    rank: ir.Expr = number(0)
-    for dim, extent in enumerate(tile):
-        if extent == 1:
-            continue
-        index = ir.ThreadIndex(node.span, INT32, "local", dim)
-        if isinstance(rank, ir.Const):
-            rank = index
-        else:
-            rank = ir.Binary(node.span, INT32, "add", ir.Binary(node.span, INT32, "mul", rank, number(extent)), index)
+        return make.int(size if node.kind == "size" else math.prod(tile) // size)
+    rank = rank_in_tile(node.span, tile)
     if node.kind == "lane":
-        return ir.Binary(node.span, INT32, "bitand", rank, number(size - 1))
-    return ir.Binary(node.span, INT32, "shr", rank, number(size.bit_length() - 1))
+        return make.binary("bitand", rank, make.int(size - 1))
+    return make.binary("shr", rank, make.int(size.bit_length() - 1))
 
 
 def of_device(kernel: ir.Kernel) -> ir.Kernel:
