@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vkamp.front import convert
-from vkamp.front.arity import check_arity
+from vkamp.front.arity import check_arity, no_keywords
 from vkamp.front.context import Context
 from vkamp.front.functions import call_function
 from vkamp.front.sequences import sequence_of
@@ -49,8 +49,7 @@ def _of_divisors(
     """``math.gcd`` and ``math.lcm``: of the absolute values, which unsigned integers hold."""
 
     def handle(ctx: Context, node: ast.Call) -> Value:
-        if node.keywords:
-            ctx.fail("VKA220", node, text=ctx.text(node.func))
+        no_keywords(ctx, node)
         numbers, span = _numbers(ctx, node), ctx.span(node)
         kind = INT32
         for number in numbers:
@@ -105,8 +104,7 @@ def _length(ctx: Context, parts: list[Value], node: ast.Call) -> Value:
 
 def _hypot(ctx: Context, node: ast.Call) -> Value:
     """``math.hypot`` of any number of coordinates."""
-    if node.keywords:
-        ctx.fail("VKA220", node, text=ctx.text(node.func))
+    no_keywords(ctx, node)
     numbers = _numbers(ctx, node)
     constants = [n for n in numbers if isinstance(n, Constant)]
     if len(constants) == len(numbers):
@@ -116,13 +114,9 @@ def _hypot(ctx: Context, node: ast.Call) -> Value:
 
 def _dist(ctx: Context, node: ast.Call) -> Value:
     """``math.dist`` of two points, each a tuple, a vector or an array of a known length."""
-    if node.keywords:
-        ctx.fail("VKA220", node, text=ctx.text(node.func))
+    no_keywords(ctx, node)
     name, span = ctx.text(node.func), ctx.span(node)
-    if len(node.args) != 2:
-        are = "is" if len(node.args) == 1 else "are"
-        ctx.fail("VKA207", node, name=name, expected=2, given=len(node.args), s="s", are=are,
-                 advice=f"write `{name}(p, q)`")  # fmt: skip
+    check_arity(ctx, node, 2, name, f"{name}(p, q)")
     points = [sequence_of(ctx, part) for part in node.args]
     for point, part in zip(points, node.args, strict=True):
         if point.count is None or point.count > _MAX_COORDINATES:
@@ -145,8 +139,7 @@ def _of_angle(target: Callable[[float], float]) -> Callable[[Context, ast.Call],
     """``math.radians`` or ``math.degrees``: a product with a constant."""
 
     def handle(ctx: Context, node: ast.Call) -> Value:
-        if node.keywords:
-            ctx.fail("VKA220", node, text=ctx.text(node.func))
+        no_keywords(ctx, node)
         check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
         (angle,) = _numbers(ctx, node)
         if isinstance(angle, Constant):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vkamp.front import convert
+from vkamp.front.arity import wrong_count
 from vkamp.front.comparisons import compare_two, comparison
 from vkamp.front.context import Context, handles
 from vkamp.front.expressions import binary
@@ -41,12 +42,7 @@ def _arguments(ctx: Context, node: ast.Call, names: tuple[str, ...], usage: str)
             ctx.fail("VKA122", keyword, name=ctx.text(node.func), keyword=keyword.arg or "**", advice=help_text)
         given[keyword.arg] = keyword.value
     if "sequence" not in given or len(node.args) > 1 + len(names):
-        count = len(node.args) + len(node.keywords)
-        are = "is" if count == 1 else "are"
-        expected = "1" if not names else "1 or 2"
-        s = "" if expected == "1" else "s"
-        name = ctx.text(node.func)
-        ctx.fail("VKA207", node, name=name, expected=expected, given=count, s=s, are=are, advice=f"write `{usage}`")
+        wrong_count(ctx, node, ctx.text(node.func), "1 or 2" if names else 1, usage)
     return given
 
 

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert, vectors, views
+from vkamp.front.arity import no_keywords, wrong_count
 from vkamp.front.choices import choose_item
 from vkamp.front.context import Context, Slot, handles
 from vkamp.front.expressions import binary
@@ -181,14 +182,10 @@ def _arguments(ctx: Context, node: ast.Call, least: int, most: int, usage: str) 
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             ctx.refuse(arg)
-    if node.keywords:
-        ctx.fail("VKA220", node, text=ctx.text(node.func))
+    no_keywords(ctx, node)
     if not least <= len(node.args) <= most:
-        given = len(node.args)
-        number = str(least) if least == most else f"{least} or more" if most > 9 else f"{least} to {most}"
-        s, are = "" if number == "1" else "s", "is" if given == 1 else "are"
-        name = ctx.text(node.func)
-        ctx.fail("VKA207", node, name=name, expected=number, given=given, s=s, are=are, advice=f"write `{usage}`")
+        number = least if least == most else f"{least} or more" if most > 9 else f"{least} to {most}"
+        wrong_count(ctx, node, ctx.text(node.func), number, usage)
     return node.args
 
 

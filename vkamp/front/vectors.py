@@ -16,6 +16,7 @@ import numpy as np
 
 from vkamp.errors import Span
 from vkamp.front import advice, convert
+from vkamp.front.arity import wrong_count
 from vkamp.front.context import Context
 from vkamp.front.counters import Counter
 from vkamp.front.values import ComplexConstant, Constant, Element, FieldMethod, Number, Value, complex_constant
@@ -102,9 +103,8 @@ def construct(ctx: Context, kind: Vector, node: ast.Call) -> Value:
             return _converted(ctx, kind, vector, node)
     if len(values) not in (1, kind.count):
         text = ctx.text(node.func)
-        usage = f"write `{text}({_parts(ctx, kind, values, node) or ', '.join('xyzw'[: kind.count])})`"
-        number = f"none, 1 or {kind.count}"
-        ctx.fail("VKA207", node, name=text, expected=number, given=len(values), s="s", are="are", advice=usage)
+        usage = f"{text}({_parts(ctx, kind, values, node) or ', '.join('xyzw'[: kind.count])})"
+        wrong_count(ctx, node, text, f"none, 1 or {kind.count}", usage)
     what = f"a component of {kind}"
     parts = tuple(convert.assignable(ctx, v, kind.element, n, what) for v, n in zip(values, node.args, strict=True))
     if isinstance(kind, Complex) and len(parts) == 1:
