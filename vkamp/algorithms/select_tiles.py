@@ -77,15 +77,13 @@ def select_tiles(
     ``before[b]``: how many are chosen before block ``b``; its last element is their number.  ``begins`` gets their
     positions, if ``has_begins``.  The tile collects the elements, if they are small, or their positions.
     """
-    rank = t_idx.local[0]
-    begin = t_idx.tile[0] * length
+    rank, begin = t_idx.local[0], t_idx.tile[0] * length
     end = min(begin + length, n)
     _, some = marked.value(begin)
     own = amp.private(QUADS * 4, type(some))
     stage = amp.tile_static(STEP, type(some) if is_small else amp.int32)
     bits = amp.private(QUADS, amp.int32)
-    chosen_before = before[t_idx.tile]
-    chosen = before[before.extent[0] - 1]
+    chosen_before, chosen = before[t_idx.tile], before[before.extent[0] - 1]
     for start in range(begin, end, STEP):
         # Without a branch between them, all loads are on their way at the same time.
         if start + STEP <= end:
@@ -95,8 +93,7 @@ def select_tiles(
             for j in amp.static_range(QUADS):
                 load(marked, start + (j * TILE + rank) * 4, end, own, bits, j, full=False)
         _, upto, totals = tile.scan_of(t_idx, packed(bits), functional.plus, TILE)
-        if rank == 0:
-            upto = amp.uint2(0, 0)
+        upto = amp.uint2(0, 0) if rank == 0 else upto
         many = of_row(totals, 0) + of_row(totals, 1) + of_row(totals, 2) + of_row(totals, 3)
         of_rows = 0
         for j in amp.static_range(QUADS):
