@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.kernel_language.from_text import define
+from tests.kernel_language.programs import check_as_python
 
 
 @amp.struct
@@ -22,6 +24,32 @@ def of_number(x, z=None):
         z = x
     z += 1
     return x * z
+
+
+USED = 3
+
+
+@amp.func
+def of_local(x, z=None):
+    factor = None
+    if USED > 2:
+        factor = USED
+    offset = unused = None
+    if factor is not None and unused is None:
+        offset = x * factor
+    if z is None:
+        return offset
+    return offset + of_number(z, None) + of_number(x, z=None)
+
+
+@amp.func
+def of_nested(x):
+    def shifted(y, by=None):
+        if by is None:
+            return y
+        return y + by
+
+    return shifted(x) + shifted(x, 2) * 10 + shifted(x, None) * 100 + shifted(by=x, y=3) * 1000
 
 
 @amp.func
@@ -138,6 +166,30 @@ def test_parameters_of_a_kernel(accelerator_view, given, expected):
     out = amp.array_view(np.zeros(2, np.int32))
     amp.parallel_for_each(accelerator_view, out.extent, of_launch, out, **given)
     assert np.asarray(out).tolist() == [expected] * 2
+
+
+def test_names_that_are_none(accelerator_view):
+    check_as_python(accelerator_view, (of_local, of_nested), 5)
+
+
+REFUSED = {
+    "z = None\n    z += 1": "VKA205", "z = k\n    z = None": "VKA316",
+    "z = None\n    while z is None:\n        z = k": "VKA316",
+    "z = None\n    z = z or 2": "VKA205", "z = None if k > 2 else k": "VKA205", "z = max(None, k)": "VKA205",
+    "z = (None, k)": "VKA331", "z = -None": "VKA205", "z = None\n    return z": "VKA212",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_none_is_no_number(text):
+    function = define(f"def k(k):\n    {text}\n    return 0\n")
+
+    @amp.kernel
+    def kernel(idx, out):
+        out[idx] = function(idx[0])
+
+    with pytest.raises(amp.CompileError, match=REFUSED[text]):
+        kernel.inspect(2, amp.array_view(np.zeros(2, np.int32)))
 
 
 def test_plain_calls():

@@ -185,6 +185,8 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
         return f"call it: `{text}({'...' if value.name == 'contains' else ''})`"
     if isinstance(value, BarrierRef):
         return f"wait at it: `{text}.wait()`"
+    if isinstance(value, Object) and value.value is None:
+        return "test it first, `is not None`, or use a number that means the same, such as -1"
     if isinstance(value, Object) and isinstance(value.value, str):
         return "a kernel can only compare strings, which are constants, with == and !="
     if isinstance(value, Object) and isinstance(value.value, (device.MathNamespace, SubgroupNamespace)):

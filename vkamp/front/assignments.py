@@ -499,7 +499,10 @@ def changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> No
     """Refuses a name that was bound to a value of another kind."""
     help_text = "use another name"
     if is_none(slot.value):
-        help_text = "assign it outside of loops and of branches of the run time"
+        help_text = (
+            "assign it outside of loops and of branches of the run time, or begin with a number that means the same, "
+            "such as -1"
+        )
     notes = (Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),)
     ctx.fail("VKA316", target, notes=notes, name=target.id, new=ctx.describe(value), advice=help_text)
 
@@ -591,7 +594,7 @@ def _store_alias(ctx: Context, target: ast.Name, slot: Slot | None, value: Value
         return
     if isinstance(value, Object) and isinstance(value.value, str):
         ctx.fail("VKA101", value_node, what="strings", advice="use numbers")
-    if slot is not None:
+    if slot is not None and not (is_none(value) and is_none(slot.value)):
         changes_kind(ctx, target, slot, value)
     if ctx.depth and not isinstance(value, (ThreadRef, BarrierRef)):
         help_text = "choose it at the top level, or call one or the other in an `if`"

@@ -585,6 +585,12 @@ class Context:
         """Raises the error for a Python object that a kernel has no use for, nor for its ``attribute``."""
         name = self.text(node)
         help_text = advice.host_advice(value, name, captured=True, attribute=attribute)
+        if name == "None":
+            help_text = "use a number that means the same, such as -1, or a bool variable"
+        elif value is None and name in self.slots:
+            help_text = (
+                f"test it first, `if {name} is not None:`, or begin with a number that means the same, such as -1"
+            )
         self.fail("VKA205", node, name=name, what=advice.host_object(value), advice=help_text)
 
     def _keep_place(self, place: ir.Place, at: int) -> tuple[Value, int]:

@@ -46,13 +46,12 @@ def _constant(ctx: Context, node: ast.Constant) -> Value:
     value = node.value
     if isinstance(value, (bool, int, float)):
         return Constant(value)
-    if isinstance(value, str):
+    if value is None or isinstance(value, str):
         return Object(value)
     if isinstance(value, complex):
         return complex_constant(ctx.span(node), value)
     refused: dict[type, tuple[str, str]] = {
         bytes: ("bytes", "use numbers"),
-        type(None): ("`None`", "use a number that means the same, such as -1, or a bool variable"),
         type(...): ("`...`", "write one subscript per dimension"),
     }
     what, help_text = refused.get(type(value), ("such literals", "use numbers"))
