@@ -438,9 +438,7 @@ class _Analysis:
             return state
         if self.kernel.tile is None:
             raise diagnostic("VKA600", self._called(statement.span, frame))
-        diversion = self._missing(state, frame)
-        if diversion is not None and self.group == "tile":
-            raise self._refusal(_CODES[diversion.kind], statement.span, diversion, frame, {})
+        self._require("tile", "", statement.span, state, frame)
         if statement.fence.orders_tile_static:
             state.dirty.clear()
         return state
@@ -467,18 +465,13 @@ class _Analysis:
         return state
 
     def _uniform_assert(self, statement: ir.UniformAssert, state: FlowState, frame: FunctionFlow) -> FlowState:
-        diversion = self._missing(state, frame)
-        if diversion is not None and self.group == "tile":
-            raise self._refusal("VKA606", statement.span, diversion, frame, {"what": "it is"})
+        self._require("tile", "VKA606", statement.span, state, frame, what="it is")
         self._set(statement.variable, {"": None}, statement.span, state, frame)
         return state
 
     def _subgroup(self, statement: ir.Subgroup, state: FlowState, frame: FunctionFlow) -> FlowState:
         row = SUBGROUPS[statement.name]
-        diversion = self._missing(state, frame)
-        if diversion is not None and self.group == "subgroup":
-            fields = {"name": f"subgroup.{row.name}", "what": "it is"}
-            raise self._refusal("VKA650", statement.span, diversion, frame, fields)
+        self._require("subgroup", "VKA650", statement.span, state, frame, name=f"subgroup.{row.name}", what="it is")
         common = next((k for k, param in enumerate(row.params) if param in COMMON), None)
         if self.group == "subgroup" and common is not None:
             operand = statement.args[common]
@@ -493,10 +486,7 @@ class _Analysis:
         return state
 
     def _matrix_operation(self, statement: ir.MatrixOperation, state: FlowState, frame: FunctionFlow) -> FlowState:
-        diversion = self._missing(state, frame)
-        if diversion is not None and self.group == "subgroup":
-            fields = {"name": function_of(statement), "what": "it is"}
-            raise self._refusal("VKA650", statement.span, diversion, frame, fields)
+        self._require("subgroup", "VKA650", statement.span, state, frame, name=function_of(statement), what="it is")
         outer = frame.path
         frame.path = (*outer, 0)
         result = self._block(statement.body, state, frame)
@@ -545,43 +535,46 @@ class _Analysis:
             outer = replace(call, caller=outer)
         return replace(span, caller=outer)
 
-    def _refusal(
+    def _require(
         self,
+        group: Group,
         code: str,
         span: Span,
-        diversion: Diversion,
+        state: FlowState,
         frame: FunctionFlow,
-        fields: Mapping[str, object],
         calls: tuple[Span, ...] = (),
-    ) -> CompileError | UnsupportedFeatureError:
-        """The error for a barrier at ``span``."""
-        notes = notes_of(diversion, frame.resolve)
+        **fields: object,
+    ) -> None:
+        """Refuses what all threads of a ``group`` must reach together, at ``span``, if some of them may miss it.
+
+        ``code`` is that of the error; empty for that of a barrier, which depends on why they may miss it.
+        """
+        diversion = self._missing(state, frame) if group == self.group else None
+        if diversion is None:
+            return
+        fix, kind = fix_of(diversion, frame.resolve), diversion.kind
+        fields |= {"jump": kind, "place": _PLACES[kind], "fix": f"{fix}; otherwise " if fix else ""}
         where = self._called(span, frame, *calls)
-        place = _PLACES[diversion.kind]
-        fix = fix_of(diversion, frame.resolve)
-        advice = f"{fix}; otherwise " if fix else ""
-        return diagnostic(code, where, notes=notes, jump=diversion.kind, place=place, fix=advice, **fields)
+        raise diagnostic(code or _CODES[kind], where, notes=notes_of(diversion, frame.resolve), **fields)
 
     # -- calls -------------------------------------------------------------------------------------
 
     def _call(self, statement: ir.Call, state: FlowState, frame: FunctionFlow) -> FlowState:
         function = self.functions[statement.function]
-        diversion = self._missing(state, frame)
+        called = f"`{function.python_name}` is called"
         inside = self.barriers.get(function.name)
-        if inside is not None and diversion is not None and self.group == "tile":
-            fields = {"function": function.python_name}
-            span, calls = inside[0], (*inside[1:], statement.span)
-            raise self._refusal("VKA605", span, diversion, frame, fields, calls)
+        if inside is not None:
+            calls = (*inside[1:], statement.span)
+            self._require("tile", "VKA605", inside[0], state, frame, calls, function=function.python_name)
         asserted = self.uniform_asserts.get(function.name)
-        if asserted is not None and diversion is not None and self.group == "tile":
-            fields = {"what": f"`{function.python_name}` is called"}
-            span, calls = asserted[0], (*asserted[1:], statement.span)
-            raise self._refusal("VKA606", span, diversion, frame, fields, calls)
+        if asserted is not None:
+            calls = (*asserted[1:], statement.span)
+            self._require("tile", "VKA606", asserted[0], state, frame, calls, what=called)
         meeting = self.meetings.get(function.name)
-        if meeting is not None and diversion is not None and self.group == "subgroup":
-            fields = {"name": self._subgroup_at(meeting[0]), "what": f"`{function.python_name}` is called"}
-            span, calls = meeting[0], (*meeting[1:], statement.span)
-            raise self._refusal("VKA650", span, diversion, frame, fields, calls)
+        if meeting is not None and self._missing(state, frame) is not None:
+            calls = (*meeting[1:], statement.span)
+            name = self._subgroup_at(meeting[0])
+            self._require("subgroup", "VKA650", meeting[0], state, frame, calls, name=name, what=called)
         arguments = self._arguments(function, statement, state, frame)
         summary = self._summary(function, statement, arguments, state, frame)
         if summary.dirty is not None:
