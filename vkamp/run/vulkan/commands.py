@@ -110,7 +110,22 @@ def _bounds(starts: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> Regions:
     return (Footprint(start, stop, 0, stop - start),)
 
 
-Work = DispatchWork | CopyWork
+PlainWork = DispatchWork | CopyWork
+
+
+class RecordedWork:
+    """Dispatches in one recorded command buffer, with what they access. It keeps their memory."""
+
+    access: Access
+    work: Sequence[DispatchWork]
+
+    @property
+    def slots(self) -> list[MemorySlot]:
+        """The memory that it uses."""
+        return [slot for each in self.work for slot in each.slots]
+
+
+Work = PlainWork | RecordedWork
 
 
 class Hazards(NamedTuple):
@@ -178,7 +193,7 @@ class CommandRecorder:
         return made
 
     def record(
-        self, commands: Any, work: Sequence[Work], hazards: Hazards, stamp: Stamps | None
+        self, commands: Any, work: Sequence[PlainWork], hazards: Hazards, stamp: Stamps | None
     ) -> tuple[Hazards, int]:
         """Records ``work`` so that it has the effect of running in order. Returns the hazards after it, and the number
         of barriers. With ``stamp``, dispatches do not overlap, and each is between two timestamps.

@@ -26,7 +26,7 @@ from vkamp.run.vulkan.relay import Relay
 from vkamp.run.vulkan.sharing import Sharing
 
 if TYPE_CHECKING:
-    from vkamp.run.vulkan.queue import VulkanQueue
+    from vkamp.run.vulkan.recording import QueueWithRecordings
 
 
 #: Bytes of transfer memory that are kept, since allocating such memory takes longer than filling it.
@@ -69,7 +69,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         self._imports: Pool[MemorySlot] = Pool(0)
         self.sets = DescriptorSets(self.api, self.layouts)
         #: Queues with submitted work; this set keeps them alive until the work has ended.
-        self.busy: dict[int, VulkanQueue] = {}
+        self.busy: dict[int, QueueWithRecordings] = {}
         self._relays: dict[VulkanDevice, Relay | None] = {}
         self._relays_lock = threading.Lock()
         self._frames: list[Frames] = []

@@ -31,21 +31,18 @@ class Commands:
 
 
 class CommandFrame:
-    """A command buffer, the fence that says when it is done, and places for timestamps."""
+    """What is submitted at a time, the fence that says when it is done, and places for timestamps."""
 
-    __slots__ = (
-        "commands", "fence", "fences", "is_over", "is_submitted", "own", "queries", "results", "submit", "waiters",
-    )  # fmt: skip
+    __slots__ = ("fence", "fences", "is_over", "is_submitted", "own", "queries", "results", "submit", "waiters")
 
-    def __init__(self, commands: Any, fences: Any, submit: Any) -> None:
-        self.commands = commands
-        #: The arguments that submit its command buffer.
-        self.own = submit
+    def __init__(self, fences: Any) -> None:
+        #: A command buffer for this submission alone, and the arguments that submit it.
+        self.own: tuple[Any, Any] | None = None
         self.fence = fences[0]
         #: An array of the fence.
         self.fences = fences
         #: The arguments of vkQueueSubmit, and what they point to.
-        self.submit = submit
+        self.submit: Any = None
         #: What vkQueueSubmit returned; empty before.
         self.results: list[int] = []
         #: Whether vkQueueSubmit succeeded.
@@ -57,6 +54,11 @@ class CommandFrame:
         self.waiters = 0
         self.queries: Any = None
 
+    @property
+    def commands(self) -> Any:
+        """The handle of its own command buffer."""
+        return None if self.own is None else self.own[0]
+
 
 class Frames:
     """The frames of one queue. ``queue`` is the Vulkan queue."""
@@ -67,6 +69,7 @@ class Frames:
         self._pool = api.command_pool(api.family)
         self._made: list[CommandFrame] = []
         self._spare: list[CommandFrame] = []
+        self._own: list[tuple[Any, Any]] = []
         self._begin = api.struct("VkCommandBufferBeginInfo")
         self._begin.flags = api.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
         self._begin_again = api.struct("VkCommandBufferBeginInfo")
@@ -78,7 +81,8 @@ class Frames:
         """A frame whose command buffer records."""
         api = self._api
         frame = self._take()
-        frame.submit = frame.own
+        frame.own = self._own.pop() if self._own else self._command_buffer()
+        frame.submit = frame.own[1]
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(frame.commands, self._begin))
         return frame
 
@@ -89,15 +93,26 @@ class Frames:
         frame.submit = commands.behind if behind else commands.alone
         return frame
 
+    def several(self, handles: list[Any]) -> CommandFrame:
+        """A frame that submits recorded commands by their handles, one after the other, among them the ``barrier``."""
+        frame = self._take()
+        frame.submit = self._submit_info(handles)
+        return frame
+
+    @property
+    def barrier(self) -> Any:
+        """The handle of a barrier after all earlier work."""
+        if self._barrier is None:
+            self._barrier = self._make_barrier()
+        return self._barrier
+
     def record(self) -> Commands:
         """Commands in the recording state, until :meth:`finish`. They must be kept until their submissions have
         ended."""
         api = self._api
-        if self._barrier is None:
-            self._barrier = self._make_barrier()
         handle = self._spare_commands.popleft() if self._spare_commands else self._api.command_buffer(self._pool)[0]
         api.check("vkBeginCommandBuffer", api.BeginCommandBuffer(handle, self._begin_again))
-        return Commands(handle, self._submit_info([handle]), self._submit_info([self._barrier, handle]))
+        return Commands(handle, self._submit_info([handle]), self._submit_info([self.barrier, handle]))
 
     def finish(self, commands: Commands) -> None:
         """Ends the recording."""
@@ -146,6 +161,9 @@ class Frames:
 
     def give_back(self, frame: CommandFrame) -> None:
         """Returns a frame that is done, or was never submitted."""
+        if frame.own is not None:
+            self._own.append(frame.own)
+            frame.own = frame.submit = None
         self._spare.append(frame)
 
     def _submit_info(self, handles: list[Any]) -> Any:
@@ -157,12 +175,16 @@ class Frames:
         return info, held
 
     def _make(self) -> CommandFrame:
+        # Without a command buffer: most frames submit recorded commands.
         api = self._api
-        handle = self._api.command_buffer(self._pool)[0]
-        fence = api.create("VkFence", api.struct("VkFenceCreateInfo"))
-        frame = CommandFrame(handle, api.ffi.new("VkFence[]", [fence]), self._submit_info([handle]))
+        frame = CommandFrame(api.ffi.new("VkFence[]", [api.create("VkFence", api.struct("VkFenceCreateInfo"))]))
         self._made.append(frame)
         return frame
+
+    def _command_buffer(self) -> tuple[Any, Any]:
+        """A command buffer, and the arguments that submit it."""
+        handle = self._api.command_buffer(self._pool)[0]
+        return handle, self._submit_info([handle])
 
     def submit(self, frame: CommandFrame) -> None:
         """Submits a recorded frame; does nothing the second time."""
@@ -246,6 +268,7 @@ class Frames:
                 api.DestroyQueryPool(api.device, frame.queries[0], api.null)
         self._made.clear()
         self._spare.clear()
+        self._own.clear()
         self._spare_commands.clear()
         self._barrier = None
         api.DestroyCommandPool(api.device, self._pool, api.null)

@@ -21,15 +21,32 @@ from vkamp.run.cuda import CudaError
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
 from vkamp.run.engine import Dispatch, Timing
-from vkamp.run.plan import NOTHING, Access
+from vkamp.run.plan import Access
 from vkamp.run.queue import DeviceBuffer, moved, taken
 from vkamp.run.vulkan import staging
 from vkamp.run.vulkan.api import VulkanError
-from vkamp.run.vulkan.commands import CommandRecorder, CopyWork, DispatchWork, Hazards, Stamps, Work, split
+from vkamp.run.vulkan.commands import (
+    CommandRecorder,
+    CopyWork,
+    DispatchWork,
+    Hazards,
+    PlainWork,
+    RecordedWork,
+    Stamps,
+    Work,
+    split,
+)
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.late_programs import is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
-from vkamp.run.vulkan.recording import QueueWithRecordings, Recorded, Repeats, VulkanRecording
+from vkamp.run.vulkan.recording import (
+    MOST_GATHERED,
+    QueueWithRecordings,
+    Recorded,
+    Repeats,
+    VulkanRecording,
+    first_part,
+)
 from vkamp.run.vulkan.relay import relay
 from vkamp.run.vulkan.sharing import SharedBuffer
 from vkamp.run.vulkan.submissions import QueueState, Submission, note_parts, touches
@@ -170,15 +187,15 @@ class VulkanQueue(QueueWithRecordings):
         with device.lock:
             pending = self._state.pending
             is_small = recording.is_small
-            long = [each for each in work if not each.is_short] if is_small else ()
+            long = recording.long() if is_small else ()
             if self._sink is not None:
                 # It is recorded again, with timestamps.
                 pending.extend([each.timed() for each in work])
                 if not is_small or len(pending) >= _MAX_PENDING:
                     self._submit()
-            elif is_small and not long and not self.immediate and self._may_gather(work):
-                pending.extend(work)
-                if len(pending) >= _MAX_PENDING:
+            elif is_small and not long and not self.immediate and self._may_gather(recording):
+                pending.append(recording)
+                if len(pending) >= _MAX_PENDING or len(pending) * len(work) > MOST_GATHERED:
                     self._submit()
                 elif not self._driver.is_awake:
                     self._driver.call()
@@ -192,14 +209,14 @@ class VulkanQueue(QueueWithRecordings):
         if oldest is not None:
             self._await(oldest)
 
-    def _may_gather(self, work: Sequence[DispatchWork]) -> bool:
+    def _may_gather(self, recording: VulkanRecording) -> bool:
         """Whether short launches may wait for more, since one submission of several costs less.
 
         They may not where an idle GPU can start at once, or where they use memory that CUDA uses, too.
         """
         if self._poll and not self._state.pending and not self._is_busy(new=0):
             return False
-        return self.device.sharing is None or not any(self._is_shared(each.access) for each in work)
+        return not self._is_shared(recording.access)
 
     def flush(self) -> None:
         self._check()
@@ -464,8 +481,8 @@ class VulkanQueue(QueueWithRecordings):
             return True
         before = len(pending) - new
         if before > 0 and (
-            isinstance(pending[before - 1], DispatchWork)
-            or any(isinstance(each, DispatchWork) for each in pending[: before - 1])
+            not isinstance(pending[before - 1], CopyWork)
+            or any(not isinstance(each, CopyWork) for each in pending[: before - 1])
         ):
             return True
         if running and time.perf_counter() - running[-1].submitted > _ROW:
@@ -500,27 +517,33 @@ class VulkanQueue(QueueWithRecordings):
             if self._awaits_programs:
                 self._build_programs(now)
                 self._awaits_programs = is_awaited(later)
-            if now:
-                key = None if self._sink is not None else self._repeats.key(now)
-                recorded = None if key is None else self._repeats.get(key)
-                if recorded is None and key is not None and self._repeats.is_worth_it(key):
-                    recorded = self._recorded([each for each in now if isinstance(each, DispatchWork)])
-                    self._repeats.keep(key, recorded)
-                if recorded is not None:
-                    lone = now[0] if recorded.count == 1 and isinstance(now[0], DispatchWork) else None
-                    self._resubmit(recorded, now, len(now), recorded.slots, later, lone)
-                    return
-                submission, hazards, barriers = self._record(now)
-                device.busy[id(self)] = self
-                # From here on the work counts as recorded: it is submitted now or by a later call.
-                self._state = QueueState(later, [*self._state.running, submission], hazards)
-                self._room = -1
-                self._statistics.submissions += 1
-                self._statistics.barriers += barriers
-                self._statistics.dispatches += sum([isinstance(each, DispatchWork) for each in now])
+            while now:
+                count = first_part(now)
+                self._record_part(now[:count], [*now[count:], *later])
+                now = now[count:]
         except VulkanError as error:
             raise device.failed(error) from error
         self._submit_recorded()
+
+    def _record_part(self, part: list[Work], later: list[Work]) -> None:
+        """Records a submission, or submits one that was recorded; ``later`` stays pending."""
+        recordings = [each for each in part if isinstance(each, VulkanRecording)]
+        if recordings:
+            self._gather(recordings, later)
+            return
+        now = [each for each in part if not isinstance(each, RecordedWork)]
+        key = None if self._sink is not None else self._repeats.key(now)
+        recorded = None if key is None else self._repeats.get(key)
+        if recorded is None and key is not None and self._repeats.is_worth_it(key):
+            recorded = self._recorded([each for each in now if isinstance(each, DispatchWork)])
+            self._repeats.keep(key, recorded)
+        if recorded is not None:
+            lone = now[0] if recorded.count == 1 and isinstance(now[0], DispatchWork) else None
+            self._resubmit(recorded, now, len(now), recorded.slots, later, lone)
+            return
+        submission, hazards, barriers = self._record(now)
+        self._add(submission, hazards, later, barriers, sum([isinstance(each, DispatchWork) for each in now]))
+        self._room = -1
 
     def _recorded(self, work: list[DispatchWork]) -> Recorded:
         """Work as commands that can be submitted many times."""
@@ -545,29 +568,17 @@ class VulkanQueue(QueueWithRecordings):
         """Submits recorded work; ``later`` stays pending. The other arguments describe the submission."""
         self.device.check()
         pending, running, hazards = self._state
-        after = recorded.after
         # The host has waited for this work, so its results are visible.
-        behind = bool(running) and (
-            not recorded.follows_itself if hazards is after else hazards.access.conflicts(recorded.access)
-        )
+        behind, after = recorded.behind(hazards, bool(running))
         try:
             frame = self.frames.again(recorded.commands, behind=behind)
         except VulkanError as error:
             raise self.device.failed(error) from error
         submission = Submission(frame, recorded.access, (held, recorded), pieces, slots)
         submission.lone, submission.parts = lone, parts
-        if running and not behind and hazards.access is not NOTHING:
-            after = hazards.and_then(after.access, after.computes, after.copies)
         self._room = -1 if slots else self._room - pieces
-        self.device.busy[id(self)] = self
-        self._state = QueueState(pending if later is None else later, [*running, submission], after)
-        try:
-            self._submit_recorded()
-        finally:
-            statistics = self._statistics
-            statistics.submissions += 1
-            statistics.barriers += recorded.barriers + behind
-            statistics.dispatches += recorded.count
+        self._add(submission, after, pending if later is None else later, recorded.barriers + behind, recorded.count)
+        self._submit_recorded()
 
     def _submit_recorded(self) -> None:
         """Submits recorded work. Usually there is none, unless Ctrl-C interrupted its submission."""
@@ -585,7 +596,7 @@ class VulkanQueue(QueueWithRecordings):
         except VulkanError as error:
             raise self.device.failed(error) from error
 
-    def _record(self, work: list[Work]) -> tuple[Submission, Hazards, int]:
+    def _record(self, work: list[PlainWork]) -> tuple[Submission, Hazards, int]:
         frame = self.frames.begin()
         stamps = None
         if self._sink is not None:

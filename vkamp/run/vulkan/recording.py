@@ -6,14 +6,16 @@ from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from vkamp.run.engine import Dispatch, Ready, Recording
-from vkamp.run.plan import Access
+from vkamp.run.plan import NOTHING, Access, joint
 from vkamp.run.vulkan.api import VulkanError
-from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Work, joint_access
+from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, PlainWork, RecordedWork, Work, joint_access
 from vkamp.run.vulkan.frames import Commands, Frames
 from vkamp.run.vulkan.late_programs import is_awaited
 from vkamp.run.vulkan.reused_memory import QueueWithReusedMemory
+from vkamp.run.vulkan.submissions import QueueState, Submission
 from vkamp.run.work import BoundReady
 
 #: The maximum numbers of lists of work that a queue keeps recorded, and that it has seen only once. The least recently
@@ -24,10 +26,13 @@ _SEEN = 256
 #: The number of submissions that are prepared with launches that will be enqueued again and again.
 _SPARE = 2
 
-#: Launches of a recording that may be submitted with others.
-FEW = 4
+#: Launches of a recording that may be submitted with others, on CPU drivers and on GPUs, where one submission costs as
+#: much time of the host as three short recordings; and launches of such a submission.
+FEW, _FEW_OF_GPU = 4, 32
+MOST_GATHERED = 256
 
 _Key = tuple[int, ...]
+_NONE: list[DispatchWork] = []
 
 
 class Recorded:
@@ -48,15 +53,38 @@ class Recorded:
         self.count = len(work)
         self.named = [(each.program, each.sets) for each in work]
 
+    def behind(self, hazards: Hazards, follows: bool) -> tuple[bool, Hazards]:
+        """Whether a barrier must come before it, and the hazards after it; ``follows``: whether the host has not waited
+        for the work before it."""
+        after = self.after
+        if not follows:
+            return False, after
+        if not self.follows_itself if hazards is after else hazards.access.conflicts(self.access):
+            return True, after
+        if hazards.access is not NOTHING:
+            after = hazards.and_then(after.access, after.computes, after.copies)
+        return False, after
 
-class VulkanRecording(Recording):
+
+class VulkanRecording(RecordedWork, Recording):
     """A recorded command buffer with the memory that it uses. ``is_small``: it has few launches, and none is heavy."""
 
     def __init__(self, queue: QueueWithRecordings, work: list[DispatchWork], recorded: Recorded | None) -> None:
         self.queue = queue
         self.work = work
         self.recorded = recorded
-        self.is_small = len(work) <= FEW and not any(each.is_heavy for each in work)
+        self.access = NOTHING if recorded is None else recorded.access
+        most = _FEW_OF_GPU if queue._poll else FEW
+        self.is_small = len(work) <= most and not any(each.is_heavy for each in work)
+        self._is_short = False
+
+    def long(self) -> list[DispatchWork]:
+        """Its launches that are not known to be short."""
+        if self._is_short:
+            return _NONE
+        found = [each for each in self.work if not each.is_short]
+        self._is_short = not found
+        return found
 
     def replay(self) -> None:
         self.queue.replay(self)
@@ -70,7 +98,7 @@ class Repeats:
         self._kept: OrderedDict[_Key, Recorded] = OrderedDict()
 
     @staticmethod
-    def key(work: Sequence[Work]) -> _Key | None:
+    def key(work: Sequence[PlainWork]) -> _Key | None:
         """The identity of a list of work; None if it cannot occur again."""
         numbers = []
         for each in work:
@@ -108,12 +136,22 @@ class Repeats:
         self._seen.clear()
 
 
+def first_part(work: Sequence[Work]) -> int:
+    """How many pieces of work at the beginning are all recordings, or all something else."""
+    is_recorded = isinstance(work[0], RecordedWork)
+    for at, each in enumerate(work):
+        if isinstance(each, RecordedWork) != is_recorded:
+            return at
+    return len(work)
+
+
 class QueueWithRecordings(QueueWithReusedMemory):
     """The part of a queue that records work for many submissions."""
 
     frames: Frames
     _repeats: Repeats
     _poll: float
+    _room: int
 
     def together(self, ready: Sequence[Ready]) -> Callable[[], None]:
         work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
@@ -143,9 +181,41 @@ class QueueWithRecordings(QueueWithReusedMemory):
             except VulkanError as error:
                 raise self.device.failed(error) from error
 
+    def _gather(self, recordings: list[VulkanRecording], later: list[Work]) -> None:
+        """Makes one submission of several recordings."""
+        _, running, hazards = self._state
+        handles: list[Any] = []
+        barriers = count = 0
+        for each in recordings:
+            recorded = each.recorded
+            assert recorded is not None
+            behind, hazards = recorded.behind(hazards, bool(running or handles))
+            if behind:
+                handles.append(self.frames.barrier)
+            handles.append(recorded.commands.handle)
+            barriers += recorded.barriers + behind
+            count += recorded.count
+        access = joint([each.access for each in {id(each): each for each in recordings}.values()])
+        submission = Submission(self.frames.several(handles), access, (recordings,), len(recordings), {})
+        self._add(submission, hazards, later, barriers, count)
+        self._room -= len(recordings)
+
+    def _add(self, submission: Submission, after: Hazards, later: list[Work], barriers: int, dispatches: int) -> None:
+        """Adds a submission, which this or a later call submits: its work is no longer pending."""
+        self.device.busy[id(self)] = self
+        self._state = QueueState(later, [*self._state.running, submission], after)
+        statistics = self._statistics
+        statistics.submissions += 1
+        statistics.barriers += barriers
+        statistics.dispatches += dispatches
+
     @abstractmethod
     def replay(self, recording: VulkanRecording) -> None:
         """Submits a recording after everything enqueued."""
+
+    @abstractmethod
+    def retire(self) -> None:
+        """Releases finished work."""
 
     @abstractmethod
     def _recorded(self, work: list[DispatchWork]) -> Recorded:

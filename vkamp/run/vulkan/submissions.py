@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vkamp.run.engine import Sink
 from vkamp.run.plan import Access
-from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, Stamps, Work, joint_access
+from vkamp.run.vulkan.commands import CopyWork, DispatchWork, Hazards, PlainWork, Stamps, Work, joint_access
 from vkamp.run.vulkan.frames import CommandFrame
 from vkamp.run.vulkan.memory import MemorySlot
 
@@ -43,7 +43,7 @@ class Submission:
         self.is_over = False
 
     @classmethod
-    def of(cls, work: Sequence[Work], frame: CommandFrame, stamps: Stamps | None, sink: Sink | None) -> Submission:
+    def of(cls, work: Sequence[PlainWork], frame: CommandFrame, stamps: Stamps | None, sink: Sink | None) -> Submission:
         """The commands that are recorded for this submission only."""
         slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         made = cls(frame, joint_access(work), (work,), len(work), slots)
