@@ -265,6 +265,7 @@ def _rehearse(
             call(*args, **named)
     finally:
         _calls.pop(key, None)
+    queue_of(view).flush()
 
 
 def _run_once(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
