@@ -227,6 +227,36 @@ def test_names_that_mean_something_else(
     assert project.compiled == changed
 
 
+COMPLEX = """\
+import numpy as np
+import vkamp as amp
+
+
+@amp.kernel
+def work(idx, a):
+    z = a[idx]
+    a[idx] = z * z / (z + 2) + abs(z) ** 2 - z ** 3
+
+
+def launch(view):
+    z = np.arange(12, dtype=np.complex64) * (1 - 0.5j)
+    array = amp.array_view(z.copy())
+    amp.parallel_for_each(view, array.extent, work, array)
+    return np.asarray(array), z * z / (z + 2) + np.abs(z) ** 2 - z**3
+"""
+
+
+def test_products_of_complex_numbers(project: Project, accelerator_view: amp.accelerator_view) -> None:
+    """The compiler calls device functions for them, which no name of the kernel leads to."""
+    project.write("kept_program.py", COMPLEX)
+    compiled = []
+    for _ in range(3):
+        found, wanted = project.start().launch(accelerator_view)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
+        compiled.append(project.compiled)
+    assert compiled == [1, 0, 0]
+
+
 CLOSURES = """\
 import numpy as np
 import vkamp as amp

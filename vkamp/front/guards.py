@@ -8,6 +8,8 @@ from types import FunctionType
 from typing import Any, Literal
 
 from vkamp.front.signature import read_name
+from vkamp.lang import complex_math
+from vkamp.lang.kernel import DeviceFunction
 from vkamp.records import dataclass
 
 #: Where a name is defined: in the kernel, a device function, a module or namespace, or a class.
@@ -63,6 +65,16 @@ def guard_of(name: str, place: Place, value: Any) -> Guard:
         cls = place[1]
         return Guard(name, lambda _: getattr_static(cls, name, None), value, place)
     return Guard(name, _kernel_reader(name) if place[0] == "kernel" else _reader(place[1], name), value, place)
+
+
+def is_of_language(value: Any) -> bool:
+    """Whether a value is a device function that the compiler itself calls, for operators of complex numbers."""
+    return isinstance(value, DeviceFunction) and getattr(complex_math, value.__name__, None) is value
+
+
+def guard_of_language(name: str) -> Guard:
+    """The guard of such a function."""
+    return guard_of(name, ("attribute", complex_math), getattr(complex_math, name, None))
 
 
 def different(guards: Iterable[Guard]) -> tuple[Guard, ...]:

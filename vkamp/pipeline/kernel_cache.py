@@ -34,7 +34,7 @@ from vkamp.artifacts import Executable, Target
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
-from vkamp.front.guards import Guard, Place, guard_of
+from vkamp.front.guards import Guard, Place, guard_of, guard_of_language, is_of_language
 from vkamp.front.identity import (
     by_code,
     classes_of_struct,
@@ -63,7 +63,8 @@ from vkamp.pipeline.loading import compiler_module
 from vkamp.pipeline.plain_data import packed, unpacked
 from vkamp.prebuilt import Artifacts
 
-#: A name that was looked up: where (the kind of a guard's place), of which one before it, and the name.
+#: A name that was looked up: where (the kind of a guard's place, or ``language`` for a function that the compiler calls
+#: by itself), of which one before it, and the name.
 _Name = tuple[str, int, str]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -229,6 +230,10 @@ def _names(request: Request, guards: Iterable[Guard]) -> tuple[list[_Name], list
         if guard.place is None:
             return None
         kind, owner = guard.place
+        if owner is not None and id(owner) not in owners and is_of_language(owner):
+            for each in (owner, namespace_of(owner)):
+                owners.setdefault(id(each), len(names))
+            names["language", 0, owner.__name__] = owner
         base = -1 if owner is None else owners.get(id(owner))
         if base is None:
             return None
@@ -246,6 +251,9 @@ def _look_up(request: Request, names: Iterable[_Name]) -> list[Guard] | None:
     handed_over = (request.function, *_functions(request))
     for kind, base, name in names:
         place: Place
+        if kind == "language":
+            guards.append(guard_of_language(name))
+            continue
         owner = guards[base].value if base >= 0 else handed_over[-1 - base]
         if kind == "attribute":
             place = "attribute", owner
