@@ -9,8 +9,8 @@ import vkamp as amp
 from vkamp.run.accelerators import queue_of
 from vkamp.run.vulkan.queue import VulkanQueue
 
-#: More launches than the ones that wait for others: each replay is a submission.
-LAUNCHES = 5
+#: More launches than the ones that wait for others, on a GPU and on other devices: each replay is a submission.
+MANY, LAUNCHES = 33, 5
 
 
 @amp.kernel
@@ -23,7 +23,7 @@ def test_replays_after_a_wait_reset_no_fence(monkeypatch: pytest.MonkeyPatch) ->
     queue = queue_of(view)
     assert isinstance(queue, VulkanQueue)
     monkeypatch.setattr(queue, "_poll", 1e-4)  # as on a GPU
-    arrays = [amp.array(np.zeros(37, np.int32), accelerator_view=view) for _ in range(LAUNCHES)]
+    arrays = [amp.array(np.zeros(37, np.int32), accelerator_view=view) for _ in range(MANY)]
     with amp.capture(view) as graph:
         for each in arrays:
             amp.parallel_for_each(view, each.extent, increment, each)
@@ -58,3 +58,22 @@ def test_more_replays_than_may_run_at_a_time_without_a_wait() -> None:
     assert 1 < most <= 257
     for each in arrays:
         assert (np.asarray(each) == 700).all()
+
+
+def test_frames_are_made_ahead() -> None:
+    """As a thread of a GPU's queue does, since one driver takes long to create a fence."""
+    view = amp.accelerator("llvmpipe@vulkan").create_view()
+    queue = queue_of(view)
+    assert isinstance(queue, VulkanQueue)
+    frames, device = queue.device.take_frames(), queue.device
+    frames.make_ahead(device.lock, device.visit)
+    made = len(frames._spare)
+    assert made > 1
+    taken = [frames._take() for _ in range(made)]
+    assert len({id(each) for each in taken}) == made
+    assert not frames.has_spare
+    frames.make_ahead(device.lock, device.visit)
+    assert not frames.has_spare
+    for each in taken:
+        frames.give_back(each)
+    device.give_back_frames(frames)

@@ -63,8 +63,8 @@ _PART_OF_CALL = 2
 #: A copy for the second call is made ahead if it holds at most this part of them.
 _PART_AHEAD = 16
 
-#: How often the code of a repeated call runs before the second one.
-_REHEARSALS = 3
+#: How often the code of a repeated call runs before the second one: Python 3.11 runs code faster from the eighth time on.
+_REHEARSALS = 10
 
 #: Smaller temporary arrays do not share memory: launches that use the same memory wait for each other.
 _LEAST_SHARED = 1 << 20

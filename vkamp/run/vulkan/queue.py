@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from vkamp.run.cuda import CudaError
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
 from vkamp.run.engine import Dispatch, Timing
+from vkamp.run.late_programs import Build
 from vkamp.run.plan import Access
 from vkamp.run.queue import DeviceBuffer, moved, taken
 from vkamp.run.vulkan import staging
@@ -103,6 +105,8 @@ class VulkanQueue(QueueWithRecordings):
         self._poll = 0.0 if device.info.kind == "cpu" else _POLL
         with device.lock:
             self.frames = device.take_frames()
+        if self._poll:
+            Build(partial(self.frames.make_ahead, device.lock, device.visit))
         weakref.finalize(self, device.give_back_frames, self.frames).atexit = False
 
     # -- the interface
@@ -567,6 +571,8 @@ class VulkanQueue(QueueWithRecordings):
     ) -> None:
         """Submits recorded work; ``later`` stays pending. The other arguments describe the submission."""
         self.device.check()
+        if not self.frames.has_spare:
+            self.retire()
         pending, running, hazards = self._state
         # The host has waited for this work, so its results are visible.
         behind, after = recorded.behind(hazards, bool(running))
@@ -597,6 +603,8 @@ class VulkanQueue(QueueWithRecordings):
             raise self.device.failed(error) from error
 
     def _record(self, work: list[PlainWork]) -> tuple[Submission, Hazards, int]:
+        if not self.frames.has_spare:
+            self.retire()
         frame = self.frames.begin()
         stamps = None
         if self._sink is not None:

@@ -157,12 +157,8 @@ class QueueWithRecordings(QueueWithReusedMemory):
         work = [each.work for each in ready if isinstance(each, BoundReady) and each.queue is self]
         if len(work) != len(ready) or not work or is_awaited(work):
             return super().together(ready)
-        recording = self._recording(work)
-        if len(work) > 1:
-            return partial(self.replay, recording)
-        if self._poll and recording.recorded is not None:
-            with self.device.lock:
-                self._repeats.keep((work[0].number,), recording.recorded)
+        if len(work) > 1 or (self._poll and not work[0].is_heavy):
+            return partial(self.replay, self._recording(work))
         return super().together(ready)
 
     def idle(self) -> Callable[[], None]:
@@ -183,6 +179,8 @@ class QueueWithRecordings(QueueWithReusedMemory):
 
     def _gather(self, recordings: list[VulkanRecording], later: list[Work]) -> None:
         """Makes one submission of several recordings."""
+        if not self.frames.has_spare:
+            self.retire()
         _, running, hazards = self._state
         handles: list[Any] = []
         barriers = count = 0
