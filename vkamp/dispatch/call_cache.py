@@ -63,7 +63,7 @@ _PART_OF_CALL = 2
 #: A copy for the second call is made ahead if it holds at most this part of them.
 _PART_AHEAD = 16
 
-#: How often the code of a repeated call runs before the second one: Python 3.11 runs code faster from the eighth time on.
+#: How often the code of a repeated call runs before the second one: Python 3.11 runs code faster from the eighth time.
 _REHEARSALS = 10
 
 #: Smaller temporary arrays do not share memory: launches that use the same memory wait for each other.
@@ -439,7 +439,8 @@ def _run_anew(
         copies.append(made)
         _make_room(known, made.view)
         try:
-            has_run = made.run(found.moving)
+            with late_programs():
+                has_run = made.run(found.moving)
         except OutOfMemoryError:
             # Before the first launch: the call itself needs no more than this.
             trim()
@@ -503,7 +504,8 @@ def _captured(
 ) -> _CallCopy | None:
     """The launches of a call, none of which has run; None for a call that cannot be repeated."""
     try:
-        with capture() as graph:
+        # Their programs are made while Python compiles the next ones.
+        with late_programs(), capture() as graph:
             result = function(*args, **named)
         return _copy_of(graph._steps, found, result)
     except Exception:  # The call itself raises it again.

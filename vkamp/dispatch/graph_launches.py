@@ -20,6 +20,7 @@ from vkamp.lang.container import Container, bindable, use_of
 from vkamp.lang.indirect import indirect
 from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.engine import Dispatch, Recording
+from vkamp.run.late_programs import may_be_late
 
 
 class GraphLaunches(BoundLaunch):
@@ -49,6 +50,8 @@ class GraphLaunches(BoundLaunch):
             known = self.used.setdefault(id(new.bindable), new)
             known.reads |= new.reads
             known.writes |= new.writes
+        if may_be_late() and prepared.indirect is None and not prepared.target.reference:
+            queue_of(self.view).program(prepared.executable)
         self.steps.append(prepared)
         self.waits |= prepared.waits
         self.uses = list(self.used.values())
