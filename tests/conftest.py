@@ -8,10 +8,12 @@ import signal
 import sys
 import tempfile
 import zlib
+from collections.abc import Iterator
 
 import pytest
 
 from pytest_vkamp import accelerator_names
+from vkamp.pipeline import own_kernels
 
 # An environment that was installed before the plugin was announced does not load it by itself.
 pytest_plugins = ["pytester", *(name for name in ("pytest_vkamp",) if name not in sys.modules)]
@@ -59,6 +61,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["VKAMP_CACHE_DIR"] = folder.name
         config.add_cleanup(folder.cleanup)
         config.add_cleanup(lambda: os.environ.pop("VKAMP_CACHE_DIR", None))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_kernels_are_checked() -> Iterator[None]:
+    """The compiler makes all checks of vkamp's own kernels, which programs leave out."""
+    own_kernels.are_checked = True
+    yield
+    own_kernels.are_checked = False
 
 
 def _mark(node: pytest.Item) -> None:
