@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,7 +38,7 @@ from vkamp.lang.container import Container, bindable
 from vkamp.lang.home import Home, epoch
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import extent
-from vkamp.lang.kernel import KernelFunction
+from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.references import another, is_unused
 from vkamp.lang.references import uncounted as uncounted
 from vkamp.run.accelerators import accelerator_view, identity_of, queue_of
@@ -265,7 +265,6 @@ def _rehearse(
             call(*args, **named)
     finally:
         _calls.pop(key, None)
-    queue_of(view).flush()
 
 
 def _run_once(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -345,12 +344,28 @@ class _Key:
             return value.function.__closure__ is None
         if kind is FunctionType and _is_its_code(value):
             self.parts += (pipeline.CodeKey(value.__code__), id(value.__globals__))
+            return value.__closure__ is None or self._add_numbers(value.__closure__) or self._add_program(value)
+        # As `_add_program`, without its calls.
+        if kind is DeviceFunction and type(value.function) is FunctionType and "<" not in value.function.__qualname__:
+            self.parts.append(value)
             return True
         members = getattr(kind, "_vkamp_members", None)
         if members is not None:
             self.parts.append(kind)
             return all(self._add(getattr(value, name)) for name in members)
         return self._add_program(value)
+
+    def _add_numbers(self, closure: tuple[CellType, ...]) -> bool:
+        """What a function captured, if that is numbers: as :meth:`_add_program`, in a fifth of its time."""
+        try:
+            numbers = [cell.cell_contents for cell in closure]
+        except ValueError:  # The variable has no value yet.
+            return False
+        kinds = [type(each) for each in numbers]
+        if not NUMBERS.issuperset(kinds):
+            return False
+        self.parts += (*kinds, *map(repr, numbers))
+        return True
 
     def _add_program(self, value: Any) -> bool:
         """A function, or an object with device functions, by what a launch with it would be known by."""
@@ -366,9 +381,8 @@ class _Key:
 
 
 def _is_its_code(function: FunctionType) -> bool:
-    """Whether a function depends on its code and parameters only, as many lambdas do."""
-    uses_names = function.__code__.co_names or function.__closure__ is not None
-    return not uses_names and function.__defaults__ is None and function.__kwdefaults__ is None
+    """Whether a function depends on its code, parameters and closure only, as many lambdas do."""
+    return not function.__code__.co_names and function.__defaults__ is None and function.__kwdefaults__ is None
 
 
 def _is_same(known: _Call, containers: Sequence[Container]) -> bool:

@@ -43,6 +43,7 @@ from vkamp.run.vulkan.late_programs import is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 from vkamp.run.vulkan.recording import (
     MOST_GATHERED,
+    MOST_UNKNOWN,
     QueueWithRecordings,
     Recorded,
     Repeats,
@@ -178,8 +179,8 @@ class VulkanQueue(QueueWithRecordings):
         return self.device.memory.capacity(self.device.kind) // 4
 
     def replay(self, recording: VulkanRecording) -> None:
-        """Submits a recording after everything enqueued; one of few short launches may wait for more work, while the
-        device is busy.
+        """Submits a recording after everything enqueued; one of few launches, on CPU drivers short ones, may wait for
+        more work, while the device is busy.
         """
         device = self.device
         if device.forked or device.closed or device.removed is not None or not self.is_open:
@@ -197,9 +198,10 @@ class VulkanQueue(QueueWithRecordings):
                 pending.extend([each.timed() for each in work])
                 if not is_small or len(pending) >= _MAX_PENDING:
                     self._submit()
-            elif is_small and not long and not self.immediate and self._may_gather(recording):
+            elif is_small and (self._poll or not long) and not self.immediate and self._may_gather(recording):
                 pending.append(recording)
-                if len(pending) >= _MAX_PENDING or len(pending) * len(work) > MOST_GATHERED:
+                most = MOST_UNKNOWN if long else MOST_GATHERED
+                if len(pending) >= _MAX_PENDING or len(pending) * len(work) > most:
                     self._submit()
                 elif not self._driver.is_awake:
                     self._driver.call()

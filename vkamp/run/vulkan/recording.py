@@ -26,10 +26,14 @@ _SEEN = 256
 #: The number of submissions that are prepared with launches that will be enqueued again and again.
 _SPARE = 2
 
+#: How often a function that enqueues nothing makes a submission; otherwise, it is as if work waited for other work.
+_SUBMITTED = 2
+
 #: Launches of a recording that may be submitted with others, on CPU drivers and on GPUs, where one submission costs as
-#: much time of the host as three short recordings; and launches of such a submission.
+#: much time of the host as three short recordings; and launches of such a submission, if they are known to be short, or
+#: not.
 FEW, _FEW_OF_GPU = 4, 32
-MOST_GATHERED = 256
+MOST_GATHERED, MOST_UNKNOWN = 256, 32
 
 _Key = tuple[int, ...]
 _NONE: list[DispatchWork] = []
@@ -162,7 +166,21 @@ class QueueWithRecordings(QueueWithReusedMemory):
         return super().together(ready)
 
     def idle(self) -> Callable[[], None]:
-        return partial(self.replay, self._recording([]))
+        recording = self._recording([])
+        left = [recording.recorded] * _SUBMITTED
+
+        def enqueue() -> None:
+            with self.device.lock:
+                recorded = left.pop() if left else None
+                if recorded is not None:
+                    self._resubmit(recorded, recording, 1, {})
+                    return
+                self.replay(recording)
+                pending = self._state.pending
+                if pending and pending[-1] is recording:
+                    pending.pop()
+
+        return enqueue
 
     def record(self, dispatches: Sequence[Dispatch]) -> VulkanRecording:
         work = [self._bind(each, again=True) for each in dispatches]
@@ -210,6 +228,10 @@ class QueueWithRecordings(QueueWithReusedMemory):
     @abstractmethod
     def replay(self, recording: VulkanRecording) -> None:
         """Submits a recording after everything enqueued."""
+
+    @abstractmethod
+    def _resubmit(self, recorded: Recorded, held: object, pieces: int, slots: dict[int, int]) -> None:
+        """Submits recorded work."""
 
     @abstractmethod
     def retire(self) -> None:
