@@ -14,6 +14,7 @@ EXPRESSIONS = (
     "x or y", "x and y", "x or 5", "5 and x", "0 or x", "x and 7", "x or y or 3", "x and y and 2", "x and y or 9",
     "x or y and 4", "(x or y) + 1", "(x and 3) * (y or 2)", "x or (y if x == y else 1)", "x and y + 1 if x else y or 1",
     "pick(x, y)", "(lambda a: a or 8)(y)", "x - y or x", "(x or 1) + (y and 2)",
+    "x == y or x", "x and x > y", "x > y and y", "x < y or 5", "(x > y and pick(x, y)) + 1", "x or pick(y, x) > 1",
 )  # fmt: skip
 
 

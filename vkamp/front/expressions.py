@@ -451,20 +451,14 @@ def _one_type(
     parts: list[ast.expr],
     node: ast.expr,
 ) -> Scalar:
-    """The type that both operands have; literals take that of the other one."""
+    """The type that both operands have; literals take that of the other one, and so do bools, which are 0 and 1."""
     kind = convert.common(left, right)
     for side in (left, right):
         given = convert.scalar_type(side)
-        if given != kind and not (convert.is_weak(side) and given != BOOL):
+        if given not in (kind, BOOL) and not convert.is_weak(side):
             one, other = (ctx.text(part) for part in parts[:2])
             a, b = convert.scalar_type(left), convert.scalar_type(right)
-            if a == BOOL and name == "and":
-                help_text = f"write the choice: `{other} if {one} else 0`"
-            elif BOOL in (a, b):
-                number = one if b == BOOL else other
-                help_text = f"where a condition is meant, write `{number} != 0`"
-            else:
-                help_text = f"convert one: `amp.{b}({one}) {name} {other}`"
+            help_text = f"convert one: `amp.{b}({one}) {name} {other}`"
             what = f"{advice.with_article(a)} and {advice.with_article(b)}"
             ctx.fail("VKA356", node, text=ctx.text(node), what=what, advice=help_text)
     return kind
