@@ -129,6 +129,18 @@ def in_tiles(t_idx, a, out):
     out[t_idx.global_] = total + old + part.real
 
 
+@amp.kernel(precise=True)
+def beside_vectors(idx, a, b, out):
+    out[idx] = (a[idx] + a[idx]).real + (b[idx] + b[idx]).y
+
+
+def test_precise_arithmetic_beside_vectors_of_two(accelerator_view):
+    a, b, out = random(N), np.zeros(N, amp.float2.dtype), np.zeros(N, np.float32)
+    b["y"] = np.arange(N)
+    launch(accelerator_view, amp.extent(N), beside_vectors, a, b, out)
+    assert np.array_equal(out, (a + a).real + (b["y"] + b["y"]))
+
+
 def test_tiles_and_values(accelerator_view):
     a, out = random(48), random(48)
     launch(accelerator_view, amp.extent(48).tile(16), in_tiles, a, out)

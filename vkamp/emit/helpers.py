@@ -12,7 +12,7 @@ from vkamp.ir.glsl_library import function_names, functions, needed_by
 from vkamp.ir.narrow_floats import CALLED, NARROW_ROWS
 from vkamp.ir.rows import BuiltinRow
 from vkamp.ir.subgroups import SUBGROUPS
-from vkamp.ir.types import VECTORS, PackedVector, Scalar, Vector
+from vkamp.ir.types import VECTORS, Complex, PackedVector, Scalar, Vector
 
 _VECTOR_PREFIX = {"int32": "i", "uint32": "u", "float32": "", "float64": "d", "float16": "f16"}
 
@@ -201,6 +201,8 @@ def _vector_texts() -> dict[str, str]:
     """The helpers for short vectors: one of each kind for each type that needs it."""
     texts: dict[str, str] = {}
     for name, vector in VECTORS.items():
+        if isinstance(vector, Complex):
+            continue  # They are vectors of two components in GLSL.
         names = {"vector": GLSL_TYPES[name], "scalar": GLSL_TYPES[vector.element.name], "count": str(vector.count)}
         texts[f"to {name}"] = _TO_VECTOR.format(parts=", ".join(f"v[{k}]" for k in range(vector.count)), **names)
         texts[f"from {name}"] = _FROM_VECTOR.format(parts=", ".join(f"v.{n}" for n in vector.letters), **names)
@@ -320,6 +322,8 @@ class Helpers:
 
     def use(self, name: str, kind: Scalar | Vector | None = None) -> str:
         """Notes the use of a helper (for operands of type ``kind``) and returns its name."""
+        if isinstance(kind, Complex):
+            kind = Vector(kind.element, kind.count)
         key = f"{name} {kind.name}" if kind is not None else name
         self._used.add(key)
         if isinstance(kind, Vector) and name.startswith("trunc"):
