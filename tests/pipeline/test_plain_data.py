@@ -34,7 +34,6 @@ def stored(value: object) -> object:
         {MatrixShape(16, 8, 4, "float16", "float16", "float32"): INNER},
         (Binding(0, "a", ("a", "b"), "float3", True, False), ContainerAccess(atomics=True)),
     ],
-    ids=repr,
 )
 def test_a_value_is_what_it_was(value):
     found = stored(value)
