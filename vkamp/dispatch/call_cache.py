@@ -221,7 +221,9 @@ def _repeating(function: Callable[..., Any], settings: Callable[[], Hashable], f
         if known is None or not _is_same(known, found.containers):
             known = _remember(key, found.containers, named)
             if not first:
-                return _run_once(function, args, named)
+                result = _run_once(function, args, named)
+                generation()  # Where it compiled for long, the next call would look at the folder of shaders.
+                return result
             first.clear()
             result = _run_anew(key, known, found, function, args, named, prepares=True)
             copies = known.copies
