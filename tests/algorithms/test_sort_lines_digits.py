@@ -8,6 +8,7 @@ import pytest
 import vkamp as amp
 from tests.algorithms.inputs import check_sorted_lines, numbers_of
 from tests.library_views import forced
+from tests.thinned import usual
 from vkamp import algorithms as alg
 from vkamp.algorithms import _choose, lazy, sort_lines_digits
 
@@ -33,11 +34,18 @@ def check(view, raw, descending=False):
     check_sorted_lines(view, raw, descending)
 
 
+#: A line of few elements, one that fills a larger tile, and one with more elements for each thread.
+LENGTHS = (3, 64, 70)
+
+
 @pytest.mark.accelerators("llvmpipe")
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.float32, np.int16, np.uint8])
-def test_lengths(accelerator_view, dtype):
-    """A line of few elements, one that fills a larger tile, and one with more elements for each thread."""
-    for length in (3, 64, 70):
+@pytest.mark.parametrize(
+    ("dtype", "few"),
+    [(np.int32, LENGTHS), (np.uint32, (64,)), (np.float32, (70,)), (np.int16, (64,)), (np.uint8, (3,))],
+)
+def test_lengths(accelerator_view, dtype, few):
+    """All lengths of one type, and one length of the other types."""
+    for length in usual(LENGTHS, few):
         raw = numbers_of(dtype, length * 5).reshape(5, length)
         check(accelerator_view, raw, descending=length % 2 == 1)
         check(accelerator_view, np.random.default_rng(length).integers(0, 5, (3, length)).astype(dtype))
