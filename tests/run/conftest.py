@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from pytest_vkamp import accelerator_names
+from vkamp.cache import default_cache
 from vkamp.run import (
     devices,  # noqa: F401 - for the scripts
     kompute_queue,
@@ -86,7 +87,16 @@ def _glslang() -> tuple[str, dict[str, str]]:
 
 @functools.cache
 def spirv(source: str) -> bytes:
-    """The SPIR-V of a GLSL compute shader."""
+    """The SPIR-V of a GLSL compute shader, which the processes of tests share."""
+    cache, key = default_cache(), hashlib.sha256(f"{__file__}\0{source}".encode()).hexdigest()
+    known = cache.get(key)
+    if known is None:
+        known = _compiled(source)
+        cache.put(key, known)
+    return known
+
+
+def _compiled(source: str) -> bytes:
     program, environment = _glslang()
     with tempfile.TemporaryDirectory() as folder:
         text, binary = Path(folder, "a.comp"), Path(folder, "a.spv")
