@@ -99,25 +99,29 @@ def test_a_loader_and_no_driver_installed(project: Project, tmp_path: Path) -> N
         assert step["fix"].endswith("apt install mesa-vulkan-drivers")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{ no json", "Expecting property name"),
-        ('{"ICD": {}}', "not a driver manifest ('library_path')"),
-        (
-            '{"file_format_version": "1.0.0", "ICD": {"library_path": "./gone.so", "api_version": "1.1.0"}}',
-            "gone.so is missing",
-        ),
-    ],
-)
-def test_a_broken_driver_file(project: Project, tmp_path: Path, text: str, said: str) -> None:
-    broken = tmp_path / "broken_icd.json"
-    broken.write_text(text)
-    found = doctor(project, VK_DRIVER_FILES=f"{broken}{os.pathsep}{swiftshader()}")
-    assert wrong(found) == ["driver broken_icd.json"]
-    step = found["driver broken_icd.json"]
-    assert said in step["result"]
-    assert step["fix"] == f"export VK_DRIVER_FILES={swiftshader()}"
+#: The texts of manifests, and what is wrong with each.
+BROKEN = [
+    ("{ no json", "Expecting property name"),
+    ('{"ICD": {}}', "not a driver manifest ('library_path')"),
+    (
+        '{"file_format_version": "1.0.0", "ICD": {"library_path": "./gone.so", "api_version": "1.1.0"}}',
+        "gone.so is missing",
+    ),
+]
+
+
+def test_broken_driver_files(project: Project, tmp_path: Path) -> None:
+    paths = [tmp_path / f"broken_{k}_icd.json" for k in range(len(BROKEN))]
+    for path, (text, _) in zip(paths, BROKEN, strict=True):
+        path.write_text(text)
+    files = [*map(str, paths), swiftshader()]
+    found = doctor(project, VK_DRIVER_FILES=os.pathsep.join(files))
+    assert wrong(found) == [f"driver {path.name}" for path in paths]
+    for path, (_, said) in zip(paths, BROKEN, strict=True):
+        step = found[f"driver {path.name}"]
+        assert said in step["result"]
+        others = os.pathsep.join(each for each in files if each != str(path))
+        assert step["fix"] == f"export VK_DRIVER_FILES={others}"
     # The other driver still runs kernels.
     assert found["a kernel on SwiftShader Device (Subzero) by vulkan"]["ok"]
 
