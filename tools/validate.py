@@ -49,7 +49,7 @@ void main() { to[0] = from[0] + more; }
     sequence.eval()
 """
 #: On all cores, and without treating the output of the layers as output of a test.
-_PYTEST = (sys.executable, "-m", "pytest", "-s", "-q", "-n", "auto", "--dist", "worksteal")
+_PYTEST = (sys.executable, "-m", "pytest", "-s", "-q", "-n", "logical", "--dist", "worksteal")
 
 
 def reports(output: str) -> Counter[str]:
