@@ -176,10 +176,6 @@ MESSAGES: dict[str, Message] = {
     "VKA319": Message(
         "an integer to the power of `{text}` is not an integer", "make the base a float: `float(x) ** {text}`"
     ),
-    "VKA320": Message(
-        "`{text}` would be evaluated only if the comparisons before it hold, which is not supported in a chain",
-        "assign it to a variable first, or write `a < b and b < c`",
-    ),
     "VKA321": Message("indices and tuples cannot be ordered", "compare their components, `idx[0] < n`"),
     "VKA322": Message("`{op}` is not defined for {left} and {right}", "{advice}"),
     "VKA323": Message("`{text}` is {what}, which has no elements", "{advice}"),

@@ -275,6 +275,49 @@ def test_effects_around_elements(accelerator_view):
     same(np.asarray(pairs)["a"], k + 100)
 
 
+@amp.kernel
+def chains(i, values, n, out):
+    k = i[0]
+    values[k] = n[k]
+    out[0, k] = values[k] < bump(values, k) < 15
+    out[1, k] = 5 < values[k] < bump(values, k) < values[k] + bump(values, k)
+    out[2, k] = values[k]
+    x = 3
+    out[3, k] = x < (x := n[k]) < 9
+    out[4, k] = 0 < n[k] < divmod(n[k] * 3, 2)[0] != sum(v for v in (n[k], 2)) <= max(n[k], 4)
+    out[5, k] = (k, 1) <= (n[k], bump(values, k)) < (k + 1, values[k])
+    a = 2
+    out[6, k] = 0 < a <= (a := n[k]) < 7
+
+
+def python_chains(n: int, k: int) -> list[int]:
+    values = [n]
+
+    def bump_it() -> int:
+        values[0] += 10
+        return values[0]
+
+    result: list[int] = [values[0] < bump_it() < 15]
+    result.append(5 < values[0] < bump_it() < values[0] + bump_it())
+    result.append(values[0])
+    x = 3
+    result.append(x < (x := n) < 9)
+    result.append(0 < n < divmod(n * 3, 2)[0] != n + 2 <= max(n, 4))
+    result.append((k, 1) <= (n, bump_it()) < (k + 1, values[0]))
+    a = 2
+    result.append(0 < a <= (a := n) < 7)
+    return result
+
+
+def test_chained_comparisons(accelerator_view):
+    n = np.arange(-9, 12, dtype=I32)
+    values, out = amp.array_view(np.zeros_like(n)), amp.array_view(np.zeros((7, len(n)), I32))
+    amp.parallel_for_each(accelerator_view, n.size, chains, values, amp.array_view(n), out)
+    expected = np.array([python_chains(v, k) for k, v in enumerate(n.tolist())]).T
+    names = ["call", "calls", "effects", "walrus", "functions", "tuples", "kept"]
+    same_rows(np.asarray(out), dict(zip(names, expected, strict=True)))
+
+
 TABLE = (3, -1, 4, 1)
 
 

@@ -56,35 +56,35 @@ def _is_none(node: ast.expr) -> bool:
 def _chain(ctx: Context, node: ast.Compare) -> Value:
     """``a < b < c``: every operand once, from left to right; the later ones only while the chain holds."""
     terms = [node.left, *node.comparators]
-    values: list[Value] = []
-    result: ir.Expr | None = None
     span = ctx.span(node)
-    for k, term in enumerate(terms):
-        before = len(ctx.block)
-        value = ctx.expr(term)
-        if len(ctx.block) > before and k > 1:
-            ctx.fail("VKA320", term, text=ctx.text(term))
-        if 0 < k < len(terms) - 1 and isinstance(value, (Number, Element)):
-            vector = convert.vector(ctx, value, term)
-            found = convert.number(ctx, value, term) if vector is None else Number(vector)
-            assert isinstance(found, Number)
-            simple = isinstance(found.expr, ir.Load) and isinstance(found.expr.place, ir.Local)
-            value = Number(found.expr if simple else ctx.stable(found.expr), found.weak, found.double)
-        values.append(value)
-        if k == 0:
-            continue
-        with ctx.nested() as inner:
-            test = compare_two(ctx, node.ops[k - 1], values[k - 1], value, node, terms[k - 1], term)
+    left, right = ctx.operands(*terms[:2])
+    right = _read_once(ctx, right, terms[1])
+    result = convert.condition(ctx, compare_two(ctx, node.ops[0], left, right, node, *terms[:2]), node)
+    for k in range(2, len(terms)):
+        with ctx.conditional() as inner:
+            left, right = right, ctx.expr(terms[k])
+            if ctx.has_effects(0):
+                left = ctx.keep(left, 0)[0]
+            if k < len(terms) - 1:
+                right = _read_once(ctx, right, terms[k])
+            test = compare_two(ctx, node.ops[k - 1], left, right, node, terms[k - 1], terms[k])
             link = convert.condition(ctx, test, node)
-        if result is None:
-            ctx.block.extend(inner)
-            result = link
-        elif inner:
+        if inner:
             result = convert.condition(ctx, decided(ctx, "and", result, link, inner, (node.left, node)), node)
         else:
             result = ir.Logical(span, BOOL, "and", result, link)
-    assert result is not None
     return boolean(result)
+
+
+def _read_once(ctx: Context, value: Value, node: ast.expr) -> Value:
+    """An operand of two comparisons."""
+    if not isinstance(value, (Number, Element)) or ctx.fields_of(value):
+        return value
+    vector = convert.vector(ctx, value, node)
+    found = convert.number(ctx, value, node) if vector is None else Number(vector)
+    assert isinstance(found, Number)
+    simple = isinstance(found.expr, ir.Load) and isinstance(found.expr.place, ir.Local)
+    return Number(found.expr if simple else ctx.stable(found.expr), found.weak, found.double)
 
 
 def compare_two(
