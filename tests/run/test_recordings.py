@@ -438,6 +438,41 @@ def test_recordings_are_valid(validated):
     assert output == "end\n"
 
 
+@pytest.mark.accelerators("llvmpipe")
+def test_recordings_that_are_submitted_together(validated):
+    """As on a GPU: replays while it is busy are one submission, with barriers where they depend on each other."""
+    output = validated(
+        """
+        from conftest import *
+        from test_recordings import dispatch
+        engine = next(each for each in map(eval, ENGINES.values()) if each.name == "vulkan")
+        runner = Runner(engine.open(device("llvmpipe", engine)))
+        queue = runner.queue
+        queue._poll = 1e-4
+        queue._is_busy = lambda new=1: True
+        a, b = runner.buffer(np.zeros(1000)), runner.buffer(np.zeros(1000))
+        first = queue.record([dispatch(runner, "add", [each], [1]) for each in (a, b, a)])
+        second = queue.record([dispatch(runner, "add", [b], [1]) for _ in range(7)])
+        third = queue.record([dispatch(runner, "add", [a], [1])])
+        idle = queue.idle()
+        for _ in range(3):
+            before = queue.statistics.submissions
+            for k in range(30):
+                for each in (first, second, third):
+                    each.replay()
+                idle()
+                if k == 20:
+                    queue.enqueue(dispatch(runner, "add", [b], [1]))
+            queue.wait()
+            print(queue.statistics.submissions - before < 60)
+        assert set(runner.read(a).tolist()) == {3 * 30 * 3}, set(runner.read(a).tolist())
+        assert set(runner.read(b).tolist()) == {3 * (30 * 8 + 1)}, set(runner.read(b).tolist())
+        print("end")
+        """
+    )
+    assert output == "True\nTrue\nTrue\nend\n"
+
+
 class Clock:
     """The time, as far as submissions take it: how busy the machine is makes no difference."""
 
