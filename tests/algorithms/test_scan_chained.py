@@ -1,4 +1,4 @@
-"""Scans in one launch, which the library chooses on GPUs alone."""
+"""Scans in one launch, and in blocks, which the library chooses on GPUs alone."""
 
 from __future__ import annotations
 
@@ -10,18 +10,26 @@ import pytest
 
 import vkamp as amp
 from vkamp import algorithms as alg
-from vkamp.algorithms import functional, lazy, scan_chained
+from vkamp.algorithms import functional, lazy, scan_blocks, scan_chained
 
 carrying = importlib.import_module("vkamp.tile.carry")
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Tiles of 512 elements, or of 1536 from 4096 elements on."""
+    """Tiles of 512 elements, or of 1536 from 4096 elements on; at most 16 blocks."""
     monkeypatch.setattr(scan_chained, "TILE", 64)
     monkeypatch.setattr(scan_chained, "FEW_ROWS", 2)
     monkeypatch.setattr(scan_chained, "ROWS", 6)
     monkeypatch.setattr(scan_chained, "MANY", 4096)
+    for name, number in {"TILE": 64, "ROWS": 2, "BLOCKS": 16, "THREADS": 4}.items():
+        monkeypatch.setattr(scan_blocks, name, number)
+
+
+@pytest.fixture(params=[scan_chained.chained_scan_into, scan_blocks.scan_blocks_into], ids=["chained", "blocks"])
+def into(request):
+    with alg._choose.forced("tiles"):
+        yield request.param
 
 
 @amp.func
@@ -30,14 +38,12 @@ def last_set(a, b):
     return b if b != 0 else a
 
 
-def check(view, n, dtype, op, expected, *, inclusive=True, init=None, in_place=False):
+def check(view, n, dtype, op, expected, into, *, inclusive=True, init=None, in_place=False):
     raw = np.random.default_rng(n).integers(-2, 3, n).astype(dtype)
     values = amp.array(raw, accelerator_view=view)
     out = values if in_place else amp.array(values.extent, dtype, accelerator_view=view)
     start = np.dtype(dtype).type(0 if init is None else init)
-    scan_chained.chained_scan_into(
-        view, lazy.of(values).flat(), out, op, inclusive=inclusive, init=start, has_init=init is not None
-    )
+    into(view, lazy.of(values).flat(), out, op, inclusive=inclusive, init=start, has_init=init is not None)
     np.testing.assert_array_equal(np.asarray(out), expected(raw))
 
 
@@ -51,28 +57,30 @@ def latest(raw):
 
 
 @pytest.mark.accelerators("llvmpipe", "reference")
-def test_every_size(accelerator_view):
+def test_every_size(accelerator_view, into):
     is_slow = accelerator_view.accelerator.device_path == "reference"
     for n in (1, 513, 1030) if is_slow else (1, 3, 511, 512, 513, 4095):
-        check(accelerator_view, n, np.int32, functional.plus, sums)
+        check(accelerator_view, n, np.int32, functional.plus, sums, into)
     if is_slow:  # lavapipe compiles for seconds
-        check(accelerator_view, 1030, np.float32, functional.plus, sums, in_place=True)
-        check(accelerator_view, 1030, np.int32, functional.plus, lambda raw: sums(raw) + 7, init=7)
+        check(accelerator_view, 1030, np.float32, functional.plus, sums, into, in_place=True)
+        check(accelerator_view, 1030, np.int32, functional.plus, lambda raw: sums(raw) + 7, into, init=7)
     else:
-        check(accelerator_view, 40_001, np.uint32, last_set, latest, in_place=True)
-        check(accelerator_view, 513, np.int32, functional.plus, lambda x: sums(x) - x + 7, inclusive=False, init=7)
-    for words in scan_chained._words[accelerator_view]:
+        check(accelerator_view, 40_001, np.uint32, last_set, latest, into, in_place=True)
+        check(
+            accelerator_view, 513, np.int32, functional.plus, lambda x: sums(x) - x + 7, into, inclusive=False, init=7
+        )
+    for words in scan_chained._words.get(accelerator_view, ()):
         assert not np.asarray(words).any(), "the last tile has cleared them"
 
 
 @pytest.mark.parametrize("lanes", [1, 8, 64])
-def test_subgroups_of_any_size(lanes):
+def test_subgroups_of_any_size(lanes, into):
     with amp.reference_subgroups(lanes):
-        check(amp.accelerator("reference").default_view, 1030, np.int32, functional.plus, sums)
+        check(amp.accelerator("reference").default_view, 1030, np.int32, functional.plus, sums, into)
 
 
 def test_what_the_library_chooses(monkeypatch):
-    """A device that is taken for a GPU scans in one launch; floats in a given order in several."""
+    """A device that is taken for a GPU scans in one launch; floats in a given order in blocks."""
     view = amp.accelerator("llvmpipe").default_view
     raw = np.random.default_rng(1).integers(0, 9, 3001).astype(np.float32)
     values = amp.array(raw, accelerator_view=view)

@@ -24,6 +24,7 @@ from vkamp.algorithms.determinism import is_needed
 from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.reduce_axis import AxisLines, lines_of
 from vkamp.algorithms.scan_axis import scan_lines_into
+from vkamp.algorithms.scan_blocks import scan_blocks_into
 from vkamp.algorithms.scan_chained import can_chain, chained_scan_into
 from vkamp.algorithms.transform import store
 
@@ -106,8 +107,9 @@ def scan_into(
     has_init = init is not None
     start = value(init, dtype)
     in_runs = _choose.form_of(view) == "runs"
-    if not in_runs and not (is_needed(deterministic) and dtype.kind == "f") and can_chain(view, out):
-        chained_scan_into(view, source, out, op, inclusive=inclusive, init=start, has_init=has_init)
+    if not in_runs and can_chain(view, out):
+        into = scan_blocks_into if is_needed(deterministic) and dtype.kind == "f" else chained_scan_into
+        into(view, source, out, op, inclusive=inclusive, init=start, has_init=has_init)
         return
     if not in_runs:
         # All elements are one line, which tiles scan in pieces.

@@ -79,10 +79,33 @@ def _total_of(t_idx: Any, source: Any, n: Any, op: Any, parts: Any, number: Any,
 
 
 @amp.func
+def scan_tile(
+    t_idx: Any, source: Any, out: Any, n: Any, init: Any, op: Any, number: Any, before_of: Any, *,
+    rows: amp.constant, inclusive: amp.constant, has_init: amp.constant,
+) -> Any:  # fmt: skip
+    """Scans the elements of tile ``number``, and returns their total.
+
+    ``before_of(total, parts)``: the total of the tiles before it, given its own; ``parts`` is memory for a number of
+    each thread.
+    """
+    if (number + 1) * t_idx.tile_dim0 * rows * 4 <= n:
+        total = _scan_tile(
+            t_idx, source, out, n, init, op, number, before_of,
+            rows=rows, inclusive=inclusive, has_init=has_init, full=True,
+        )  # fmt: skip
+    else:
+        total = _scan_tile(
+            t_idx, source, out, n, init, op, number, before_of,
+            rows=rows, inclusive=inclusive, has_init=has_init, full=False,
+        )  # fmt: skip
+    return total
+
+
+@amp.func
 def _scan_tile(
-    t_idx: Any, source: Any, out: Any, status: Any, n: Any, init: Any, op: Any, number: Any, *,
+    t_idx: Any, source: Any, out: Any, n: Any, init: Any, op: Any, number: Any, before_of: Any, *,
     rows: amp.constant, inclusive: amp.constant, has_init: amp.constant, full: amp.constant,
-) -> None:  # fmt: skip
+) -> Any:  # fmt: skip
     size = amp.subgroup.size()
     lane = amp.subgroup.lane()
     quad = _first_quad(t_idx, number, rows=rows)
@@ -95,6 +118,9 @@ def _scan_tile(
     # All loads first: the scans would keep each from starting before the last one has arrived.
     for k in amp.static_range(rows):
         sums[4 * k], sums[4 * k + 1], sums[4 * k + 2], sums[4 * k + 3] = _row(source, n, quad + k * size, full=full)
+    if not full:
+        # The results may be the memory of the source, whose last element several threads have loaded.
+        t_idx.barrier.wait_with_global_memory_fence()
     for k in amp.static_range(rows):
         a = sums[4 * k].copy()
         b = op(a, sums[4 * k + 1])
@@ -113,7 +139,7 @@ def _scan_tile(
         sums[4 * k + 2] = c
         sums[4 * k + 3] = d
     base, total = _in_tile(t_idx, own, op, parts)
-    before = carry(t_idx, status, number, total, op, lambda m: _total_of(t_idx, source, n, op, parts, m, rows=rows))
+    before = before_of(total, parts)
     if number > 0:
         base = op(before, base) if amp.subgroup.id() > 0 else before.copy()
     if has_init:
@@ -134,6 +160,7 @@ def _scan_tile(
                 sums[4 * k + 3 - j] = sums[4 * k + 2 - j]
             sums[4 * k] = head
         _store(out, n, quad + k * size, sums, 4 * k, full=full)
+    return total
 
 
 @amp.func
@@ -154,16 +181,13 @@ def chained_scan(
     """Scans ``n`` elements; ``counters`` and ``status`` are 0 before it and after it."""
     number = ticket(t_idx, counters)
     items = t_idx.tile_dim0 * rows * 4
-    if (number + 1) * items <= n:
-        _scan_tile(
-            t_idx, source, out, status, n, init, op, number,
-            rows=rows, inclusive=inclusive, has_init=has_init, full=True,
-        )  # fmt: skip
-    else:
-        _scan_tile(
-            t_idx, source, out, status, n, init, op, number,
-            rows=rows, inclusive=inclusive, has_init=has_init, full=False,
-        )  # fmt: skip
+    scan_tile(
+        t_idx, source, out, n, init, op, number,
+        lambda total, parts: carry(
+            t_idx, status, number, total, op, lambda m: _total_of(t_idx, source, n, op, parts, m, rows=rows)
+        ),
+        rows=rows, inclusive=inclusive, has_init=has_init,
+    )  # fmt: skip
     reset_by_the_last(t_idx, counters, status, (n + items - 1) // items)
 
 
