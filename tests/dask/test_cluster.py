@@ -21,7 +21,6 @@ import vkamp as amp
 import vkamp.dask as vd
 from tests.dask import cases, tasks
 from tests.dask.conftest import LIMIT, WORKERS
-from tests.thinned import RUNS_ALL
 
 HERE = Path(__file__).parent
 
@@ -31,13 +30,9 @@ def descriptions() -> list[str]:
 
 
 def test_every_function_equals_numpys(client: Any) -> None:
-    """Every second one runs on both workers, the others on SwiftShader's, which compiles kernels sooner."""
-    addresses = {info["name"]: each for each, info in client.scheduler_info(n_workers=-1)["workers"].items()}
-    first = None if RUNS_ALL else [addresses[descriptions()[0]]]
-    for part, workers in ((cases.ALL[::2], None), (cases.ALL[1::2], first)):
-        found = dask.compute(*(case.make() for case in part), workers=workers)
-        wrong = [cases.difference(case, each) for case, each in zip(part, found, strict=True)]
-        assert [each for each in wrong if each is not None] == []
+    found = dask.compute(*(case.make() for case in cases.ALL))
+    wrong = [cases.difference(case, each) for case, each in zip(cases.ALL, found, strict=True)]
+    assert [each for each in wrong if each is not None] == []
     used = client.run(lambda: amp.accelerator().default_view.statistics.dispatches)
     assert len(used) == 2 and all(count > 0 for count in used.values())
 
