@@ -49,7 +49,7 @@ def _call(queue):
         assert queue._driver.is_awake
 
 
-def _long(runner, buffer, rounds=12, groups=1):
+def _long(runner, buffer, rounds=8, groups=1):
     runner.launch("long", [buffer], [rounds, 50_000], groups=(groups, 1, 1))
 
 
