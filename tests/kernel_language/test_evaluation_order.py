@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -348,3 +350,73 @@ def test_what_is_looked_for_is_evaluated_before_the_sequence(accelerator_view):
         "before": [True for k in n],
     }
     same_rows(result, expected)
+
+
+class Two(NamedTuple):
+    x: int
+    y: int = 1
+
+
+def add_ten(values, k):
+    values[k] += 10
+    return values[k]
+
+
+def of_zip(a, k):
+    return sum(x * y for x, y in zip((a[k], 1), (add_ten(a, k), 2), strict=True))
+
+
+def of_zip_in_a_loop(a, k):
+    total = 0
+    for x, y in zip(reversed((a[k], 1)), (add_ten(a, k), a[k]), strict=True):
+        total = total * 3 + x * y
+    return total
+
+
+def of_map(a, k):
+    return sum(map(lambda x, y: x * 2 - y, (a[k], 4), (add_ten(a, k), a[k])))
+
+
+def of_replace(a, k):
+    p = Two(a[k], 2)._replace(y=add_ten(a, k))
+    return p.x * 100 + p.y
+
+
+def of_subscript(a, k):
+    j = k
+    a[j] += (j := 0) + 7
+    return a[0] * 10 + a[k]
+
+
+def of_later_subscript(a, k):
+    j = 0
+    a[(j := k)] += j + 1
+    return a[k] * 10 + j
+
+
+def of_vector(a, k):
+    v = amp.int3(1, 2, 3)
+    v[add_ten(a, k) % 3] += v.x + add_ten(a, k)
+    v[add_ten(a, k) % 3] = a[k]
+    v[k], v[0] = v[0], add_ten(a, k)
+    return v.x * 10000 + v.y * 100 + v.z
+
+
+IN_ARRAYS = (of_zip, of_zip_in_a_loop, of_map, of_replace, of_subscript, of_later_subscript, of_vector)
+
+
+@amp.kernel
+def in_arrays(i, start, out):
+    a = amp.private(3, amp.int32)
+    for n, f in enumerate(IN_ARRAYS):
+        for j in range(3):
+            a[j] = start[i[0], j]
+        out[n, i[0]] = f(a, i[0] % 3)
+
+
+def test_items_and_places_are_those_before_later_effects(accelerator_view):
+    start = np.arange(21, dtype=I32).reshape(7, 3) % 6
+    out = amp.array_view(np.zeros((len(IN_ARRAYS), 7), I32))
+    amp.parallel_for_each(accelerator_view, 7, in_arrays, amp.array_view(start), out)
+    expected = {f.__name__: [f(start[k].tolist(), k % 3) for k in range(7)] for f in IN_ARRAYS}
+    same_rows(np.asarray(out), expected)

@@ -129,15 +129,15 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
         return
     place = fixed_place(ctx, owner.place)
     _check_target(ctx, place, target, node)
-    span = ctx.span(node)
-    old: Value = Element(place)
-    before = len(ctx.block)
+    span, before = ctx.span(node), len(ctx.block)
     right = ctx.expr(node.value)
+    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.value)):
+        place, before = ctx.keep_place(place, before)
+    old: Value = Element(place)
     if ctx.has_effects(before) and isinstance(place.type, (Scalar, Vector)):
         old = Number(ctx.temporary("before", loaded(place, span), before))
     result = binary(ctx, node.op, old, right, node, target, node.value)
-    first = _first_span(ctx, target)
-    statement = f"{ctx.text(target)} = "
+    first, statement = _first_span(ctx, target), f"{ctx.text(target)} = "
     expr = convert.assignable(ctx, result, place.type, _result_node(node), _target_text(ctx, target), first, statement)
     ctx.emit(ir.Assign(span, place, expr, update=True))
 

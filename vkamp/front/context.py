@@ -537,7 +537,8 @@ class Context:
         """
         if isinstance(value, Element):
             if isinstance(value.place.type, Struct):
-                return self._keep_place(value.place, at)
+                place, at = self.keep_place(value.place, at)
+                return Element(place), at
             value = Number(loaded(value.place, value.place.span), objects=objects_of(value))
         if isinstance(value, Memory):
             parts = view_parts(value)
@@ -593,13 +594,13 @@ class Context:
             )
         self.fail("VKA205", node, name=name, what=advice.host_object(value), advice=help_text)
 
-    def _keep_place(self, place: ir.Place, at: int) -> tuple[Value, int]:
-        """A struct in place: the effects may change it, but not which one it is."""
+    def keep_place(self, place: ir.Place, at: int) -> tuple[ir.Place, int]:
+        """A place that effects may change, but not which one it is."""
         parts = place_parts(place)
         for i, part in enumerate(parts):
             if contains_load(part):
                 parts[i], at = self.temporary("at", part, at), at + 1
-        return Element(with_place_parts(place, iter(parts))), at
+        return with_place_parts(place, iter(parts)), at
 
     def refuse(self, node: ast.AST) -> NoReturn:
         """Raises the error for syntax that the language does not have."""

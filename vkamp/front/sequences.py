@@ -48,13 +48,14 @@ class Sequence:
     """``length`` (int32) items; ``item`` gives the one at a Constant or a Number.
 
     ``listed``: the items are known one by one, and may be of different kinds; the length is a constant then.
-    ``bounds``: of a range, its start, stop and step.
+    ``bounds``: of a range, its start, stop and step.  ``items``: of a tuple, which are evaluated already.
     """
 
     length: ir.Expr
     item: Callable[[Value], Value]
     listed: bool = False
     bounds: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None
+    items: tuple[Value, ...] = ()
 
     @property
     def count(self) -> int | None:
@@ -118,7 +119,7 @@ def listed(ctx: Context, items: tuple[Value, ...], node: ast.expr) -> Sequence:
             return items[int(at.value)]
         return choose_item(ctx, TupleValue(items), convert.natural(ctx, convert.number(ctx, at, node), node), node)
 
-    return Sequence(_number(ctx, len(items), node), item, listed=True)
+    return Sequence(_number(ctx, len(items), node), item, listed=True, items=items)
 
 
 def _of_value(ctx: Context, value: Value, node: ast.expr) -> Sequence | None:
@@ -281,11 +282,26 @@ def _enumerate(ctx: Context, node: ast.Call) -> Sequence:
     return Sequence(inner.length, item, inner.listed)
 
 
+def _sequences(ctx: Context, nodes: list[ast.expr]) -> list[Sequence]:
+    """Several sequences, evaluated from left to right; the items of tuples are what they were before later effects."""
+    parts: list[Sequence] = []
+    for node in nodes:
+        before = at = len(ctx.block)
+        part = sequence_of(ctx, node)
+        for k, earlier in enumerate(parts if ctx.has_effects(before) else ()):
+            if earlier.items:
+                kept, at = ctx.keep(TupleValue(earlier.items), at)
+                assert isinstance(kept, TupleValue)
+                parts[k] = listed(ctx, kept.items, nodes[k])
+        parts.append(part)
+    return parts
+
+
 def _zip(ctx: Context, node: ast.Call) -> Sequence:
     strict = [k.value for k in node.keywords if k.arg == "strict"]
     plain = ast.copy_location(ast.Call(node.func, node.args, [k for k in node.keywords if k.arg != "strict"]), node)
     args = _arguments(ctx, plain, 1, 1000, "zip(x, y)")
-    parts = [sequence_of(ctx, arg) for arg in args]
+    parts = _sequences(ctx, args)
     length = _shortest(ctx, parts, node)
     if strict and ctx.expr(strict[0]) == Constant(True):
         _alike(ctx, parts, node)
@@ -325,12 +341,12 @@ def _reversed(ctx: Context, node: ast.Call) -> Sequence:
     def item(at: Value) -> Value:
         return inner.item(binary(ctx, ast.Sub(), end, at, node, node, node))
 
-    return Sequence(inner.length, item, inner.listed)
+    return Sequence(inner.length, item, inner.listed, items=inner.items[::-1])
 
 
 def _map(ctx: Context, node: ast.Call) -> Sequence:
     function, *args = _arguments(ctx, node, 2, 1000, "map(f, x)")
-    parts = [sequence_of(ctx, arg) for arg in args]
+    parts = _sequences(ctx, args)
     length = _shortest(ctx, parts, node)
     # The items get names that no program can contain.
     names = [f"item {k}" for k in range(len(args))]

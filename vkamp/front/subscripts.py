@@ -50,7 +50,7 @@ from vkamp.ir.types import (
 def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     if views.has_slices(node):
         return _slice(ctx, node)
-    owner, key = ctx.operands(node.value, node.slice)
+    owner, key = _owner_and_key(ctx, node)
     owner = thread_value(ctx, owner, node)
     if isinstance(owner, TupleValue) and owner.has_items:
         return _tuple_item(ctx, owner, key, node)
@@ -87,6 +87,20 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     elif vector is not None:
         return _vector_item(ctx, owner, vector, key, node)
     ctx.fail("VKA323", node, text=ctx.text(node.value), what=ctx.describe(owner), advice=help_text)
+
+
+def _owner_and_key(ctx: Context, node: ast.Subscript) -> tuple[Value, Value]:
+    """What is subscripted, and the subscript; of a vector that is assigned, the place."""
+    if not isinstance(node.ctx, ast.Store):
+        owner, key = ctx.operands(node.value, node.slice)
+        return owner, key
+    owner, before = ctx.expr(node.value), len(ctx.block)
+    key = ctx.expr(node.slice)
+    if ctx.has_effects(before):
+        if isinstance(owner, Element):
+            return Element(ctx.keep_place(owner.place, before)[0]), key
+        owner = ctx.keep(owner, before)[0]
+    return owner, key
 
 
 def _slice(ctx: Context, node: ast.Subscript) -> Value:

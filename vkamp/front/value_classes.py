@@ -49,7 +49,12 @@ def replaced(ctx: Context, owner: TupleValue, node: ast.Call) -> TupleValue:
     """``point._replace(x=1)``, and the same by ``dataclasses.replace``, whose first argument is ``owner``."""
     call = ast.copy_location(ast.Call(node.func, [], node.keywords), node)
     given = arguments_by_name(ctx, call, ctx.text(node.func), owner.names)
+    before = len(ctx.block)
     values = dict(zip(given, _operands(ctx, given), strict=True))
+    if ctx.has_effects(before):
+        kept, _ = ctx.keep(owner, before)
+        assert isinstance(kept, TupleValue)
+        owner = kept
     return owner.of(values.get(name, item) for name, item in zip(owner.names, owner.items, strict=True))
 
 
