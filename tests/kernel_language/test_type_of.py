@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -148,3 +150,19 @@ def test_result_type_needs_one_value():
         amp.result_type(scaled, 1, 2, 3, 4, 5)
     with pytest.raises(TypeError, match="not an element type"):
         amp.result_type(itself, "clongdouble")
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+    BLUE = 5
+
+
+@amp.kernel
+def members(i, out):
+    out[i] = Colour.BLUE.value * 10 + Colour.RED + (Colour.RED.value if i[0] == Colour.RED.value else 0)
+
+
+def test_values_of_members_of_enumerations(accelerator_view):
+    out = amp.array_view(np.zeros(3, np.int32))
+    amp.parallel_for_each(accelerator_view, 3, members, out)
+    assert np.asarray(out).tolist() == [51, 52, 51]

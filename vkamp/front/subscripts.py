@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
@@ -352,12 +353,20 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
         return objects.functor_attribute(ctx, owner, name, node)
     if name in scalars.METHODS and scalars.is_scalar(owner):
         return FieldMethod(owner, name)
+    if isinstance(owner, Constant) and name == "value" and _is_of_enum(ctx, node.value):
+        return owner
     if isinstance(owner, TupleValue):
         known = _ATTRIBUTES.get(owner.kind, owner.names)
         _no_attribute(
             ctx, node, ctx.describe(owner), known, _axes(len(owner.items), "") if owner.kind != "tuple" else None
         )
     _no_attribute(ctx, node, ctx.describe(owner), ())
+
+
+def _is_of_enum(ctx: Context, node: ast.expr) -> bool:
+    """Whether an expression names a member of an enumeration whose members are numbers."""
+    cls = ctx.expr(node.value) if isinstance(node, ast.Attribute) else None
+    return isinstance(cls, Object) and isinstance(cls.value, type) and issubclass(cls.value, enum.Enum)
 
 
 _ATTRIBUTES = {"index": ("rank",), "extent": ("rank", "size", "contains")}
