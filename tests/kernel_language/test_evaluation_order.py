@@ -420,3 +420,98 @@ def test_items_and_places_are_those_before_later_effects(accelerator_view):
     amp.parallel_for_each(accelerator_view, 7, in_arrays, amp.array_view(start), out)
     expected = {f.__name__: [f(start[k].tolist(), k % 3) for k in range(7)] for f in IN_ARRAYS}
     same_rows(np.asarray(out), expected)
+
+
+def over_map(a, k):
+    total = 0
+    for x in map(add_ten, (a, a, a), (k, 0, k)):
+        a[0] = a[0] * 2 - x
+        total = total * 3 + x
+    return total * 100 + a[k]
+
+
+def over_generator(a, k):
+    total, n = 0, 1
+    for x in (a[q] * n for q in (k, 1, 2)):
+        n = n + 1
+        a[2] = a[2] + x
+        a[1] -= n
+        total = total * 3 + x
+    return total
+
+
+def over_list(a, k):
+    total = 0
+    for x in [add_ten(a, q) for q in (k, 0, k)]:
+        a[0] = a[0] * 2 - x
+        total = total * 3 + x
+    return total
+
+
+def over_list_of_map(a, k):
+    total = 0
+    for n, x in enumerate(list(map(add_ten, (a, a, a), (k, 0, k)))):
+        a[0] = a[0] * 2 - x
+        total = total * 3 + x * n
+    return total
+
+
+def over_zip_with_memory(a, k):
+    total = 0
+    for n, x in zip((0, 2, 1), a, strict=False):
+        a[n] += x + 1
+        total = total * 5 + x
+    return total
+
+
+def over_changed_names(a, k):
+    b, total = a[0], 0
+    for n, x in enumerate(q + a[1] for q in (b, k, b)):
+        b = b * 2 + n
+        a[1] += b
+        total = total * 3 + x
+    return total
+
+
+def over_map_that_ends_early(a, k):
+    total = 0
+    for x in map(add_ten, (a, a, a, a), (k, 0, 1, 2)):
+        if total > 12:
+            break
+        if x % 2 == 0:
+            continue
+        a[2] += x
+        total += x
+    return total * 100 + a[0] + a[1] + a[2]
+
+
+def over_map_whose_item_stays(a, k):
+    x = 0
+    for x in map(add_ten, (a, a, a), (k, 0, 1)):
+        if x > 12:
+            break
+        a[0] += 1
+    return x * 100 + a[0] + a[1] + a[2]
+
+
+IN_LOOPS = (
+    over_map, over_generator, over_list, over_list_of_map, over_zip_with_memory, over_changed_names,
+    over_map_that_ends_early, over_map_whose_item_stays,
+)  # fmt: skip
+
+
+@amp.kernel
+def in_loops(i, start, out):
+    a = amp.private(3, amp.int32)
+    for n, f in enumerate(IN_LOOPS):
+        for j in range(3):
+            a[j] = start[i[0], j]
+        out[n, i[0]] = f(a, i[0] % 3)
+
+
+def test_items_are_computed_in_the_iteration_that_uses_them(accelerator_view):
+    start = np.arange(21, dtype=I32).reshape(7, 3) % 6
+    out = amp.array_view(np.zeros((len(IN_LOOPS), 7), I32))
+    amp.parallel_for_each(accelerator_view, 7, in_loops, amp.array_view(start), out)
+    expected = {f.__name__: [f(start[k].tolist(), k % 3) for k in range(7)] for f in IN_LOOPS}
+    same_rows(np.asarray(out), expected)

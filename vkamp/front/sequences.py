@@ -10,7 +10,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from vkamp.errors import Span
@@ -49,6 +49,8 @@ class Sequence:
 
     ``listed``: the items are known one by one, and may be of different kinds; the length is a constant then.
     ``bounds``: of a range, its start, stop and step.  ``items``: of a tuple, which are evaluated already.
+    ``rebuilt``: of a sequence whose items are computed from those of others only when they are needed, the same one
+    after a function of each of the others.  ``calls``: computing them runs code of the kernel.
     """
 
     length: ir.Expr
@@ -56,6 +58,8 @@ class Sequence:
     listed: bool = False
     bounds: tuple[ir.Expr, ir.Expr, ir.Expr] | None = None
     items: tuple[Value, ...] = ()
+    rebuilt: Callable[[Callable[[Sequence], Sequence]], Sequence] | None = None
+    calls: bool = False
 
     @property
     def count(self) -> int | None:
@@ -152,13 +156,17 @@ def _of_comprehension(ctx: Context, node: ast.GeneratorExp | ast.ListComp) -> Se
     clause = node.generators[0]
     if len(node.generators) > 1 or clause.ifs:
         ctx.fail("VKA121", node, text=ctx.text(node))
-    inner = sequence_of(ctx, clause.iter)
 
-    def item(at: Value) -> Value:
-        with bound(ctx, clause.target, inner.item(at)):
-            return ctx.expr(node.elt)
+    def made(inner: Sequence) -> Sequence:
+        def item(at: Value) -> Value:
+            with bound(ctx, clause.target, inner.item(at)):
+                return ctx.expr(node.elt)
 
-    return Sequence(inner.length, item, inner.listed)
+        # A list is evaluated as a whole.
+        again = None if isinstance(node, ast.ListComp) else lambda of: made(of(inner))
+        return Sequence(inner.length, item, inner.listed, rebuilt=again, calls=True)
+
+    return made(sequence_of(ctx, clause.iter))
 
 
 # -- ranges --------------------------------------------------------------------------------------------------------
@@ -275,11 +283,14 @@ def _enumerate(ctx: Context, node: ast.Call) -> Sequence:
         start = Number(ctx.stable(convert.index_expr(ctx, ctx.expr(args[1]), args[1]), "start"))
         start = Constant(start.expr.value) if isinstance(start.expr, ir.Const) else start
 
-    def item(at: Value) -> Value:
-        number = at if start == Constant(0) else binary(ctx, ast.Add(), start, at, node, node, node)
-        return TupleValue((number, inner.item(at)))
+    def made(inner: Sequence) -> Sequence:
+        def item(at: Value) -> Value:
+            number = at if start == Constant(0) else binary(ctx, ast.Add(), start, at, node, node, node)
+            return TupleValue((number, inner.item(at)))
 
-    return Sequence(inner.length, item, inner.listed)
+        return Sequence(inner.length, item, inner.listed, rebuilt=lambda of: made(of(inner)), calls=inner.calls)
+
+    return made(inner)
 
 
 def _sequences(ctx: Context, nodes: list[ast.expr]) -> list[Sequence]:
@@ -306,7 +317,15 @@ def _zip(ctx: Context, node: ast.Call) -> Sequence:
     if strict and ctx.expr(strict[0]) == Constant(True):
         _alike(ctx, parts, node)
     listed = any(p.listed for p in parts) and isinstance(length, ir.Const)
-    return Sequence(length, lambda at: TupleValue(tuple(p.item(at) for p in parts)), listed)
+
+    def made(parts: list[Sequence]) -> Sequence:
+        def item(at: Value) -> Value:
+            return TupleValue(tuple(p.item(at) for p in parts))
+
+        again, calls = (lambda of: made([of(p) for p in parts])), any(p.calls for p in parts)
+        return Sequence(length, item, listed, rebuilt=again, calls=calls)
+
+    return made(parts)
 
 
 def _alike(ctx: Context, parts: list[Sequence], node: ast.Call) -> None:
@@ -338,10 +357,14 @@ def _reversed(ctx: Context, node: ast.Call) -> Sequence:
     last = operation(span, INT32, "sub", inner.length, ir.Const(span, INT32, 1))
     end = Constant(int(last.value)) if isinstance(last, ir.Const) else Number(ctx.stable(last, "last"))
 
-    def item(at: Value) -> Value:
-        return inner.item(binary(ctx, ast.Sub(), end, at, node, node, node))
+    def made(inner: Sequence) -> Sequence:
+        def item(at: Value) -> Value:
+            return inner.item(binary(ctx, ast.Sub(), end, at, node, node, node))
 
-    return Sequence(inner.length, item, inner.listed, items=inner.items[::-1])
+        again = lambda of: made(of(inner))  # noqa: E731
+        return Sequence(inner.length, item, inner.listed, items=inner.items[::-1], rebuilt=again, calls=inner.calls)
+
+    return made(inner)
 
 
 def _map(ctx: Context, node: ast.Call) -> Sequence:
@@ -353,18 +376,22 @@ def _map(ctx: Context, node: ast.Call) -> Sequence:
     targets = [ast.copy_location(ast.Name(name, ast.Load()), arg) for name, arg in zip(names, args, strict=True)]
     call = ast.copy_location(ast.Call(function, list(targets), []), node)
 
-    def item(at: Value) -> Value:
-        items = TupleValue(tuple(part.item(at) for part in parts))
-        with bound(ctx, ast.copy_location(ast.Tuple(list(targets), ast.Store()), node), items):
-            return ctx.expr(call)
+    def made(parts: list[Sequence]) -> Sequence:
+        def item(at: Value) -> Value:
+            items = TupleValue(tuple(part.item(at) for part in parts))
+            with bound(ctx, ast.copy_location(ast.Tuple(list(targets), ast.Store()), node), items):
+                return ctx.expr(call)
 
-    return Sequence(length, item, any(p.listed for p in parts) and isinstance(length, ir.Const))
+        is_listed = any(p.listed for p in parts) and isinstance(length, ir.Const)
+        return Sequence(length, item, is_listed, rebuilt=lambda of: made([of(p) for p in parts]), calls=True)
+
+    return made(parts)
 
 
 def _copied(ctx: Context, node: ast.Call) -> Sequence:
     """``tuple(x)`` and ``list(x)`` as sequences."""
     (arg,) = _arguments(ctx, node, 1, 1, f"{ctx.text(node.func)}(x)")
-    return sequence_of(ctx, arg)
+    return replace(sequence_of(ctx, arg), rebuilt=None)
 
 
 _MAKERS: dict[int, Callable[[Context, ast.Call], Sequence]] = {

@@ -241,11 +241,11 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
     if sequence.listed and not _is_left(node.body):
         _unrolled_for(ctx, node, sequence, own)
         return
-    items = [sequence.item(Constant(k)) for k in range(sequence.count or 0)] if sequence.listed and own else []
-    if items and not can_choose(ctx, items, node.iter):
-        _copies(ctx, node, [lambda item=item: _item_body(ctx, node, item) for item in items])  # type: ignore[misc]
-        return
     if sequence.count == 0:
+        return
+    if sequence.listed and (sequence.calls or (own and not _can_choose_item(ctx, node, sequence))):
+        assert sequence.count is not None
+        _copies(ctx, node, [lambda k=k: _body_for(ctx, node, sequence, k, own) for k in range(sequence.count)])  # type: ignore[misc]
         return
     span = ctx.span(node)
     start, step = ir.Const(span, INT32, 0), ir.Const(span, INT32, 1)
@@ -266,7 +266,10 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
 
 
 def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
-    """What the loop iterates over, evaluated once: the items of a tuple do not change with the variables in it."""
+    """What the loop iterates over, evaluated once: the items of a tuple do not change with the variables in it.
+
+    What is computed from them is computed in the iteration that uses it, as Python does.
+    """
     sequence = try_sequence(ctx, node.iter)
     if sequence is None:
         no_sequence(ctx, node.iter)
@@ -275,8 +278,34 @@ def _for_sequence(ctx: Context, node: ast.For) -> Sequence:
     assert sequence.count is not None
     if sequence.count > _UNROLL_LIMIT:
         ctx.fail("VKA113", node.iter, count=sequence.count, limit=_UNROLL_LIMIT)
-    items = TupleValue(tuple(settle(ctx, sequence.item(Constant(k))) for k in range(sequence.count)))
-    return listed(ctx, items.items, node.iter)
+
+    def settled(part: Sequence) -> Sequence:
+        if part.rebuilt is not None:
+            return part.rebuilt(settled)
+        if not part.listed:
+            return part
+        assert part.count is not None
+        return listed(ctx, tuple(settle(ctx, part.item(Constant(k))) for k in range(part.count)), node.iter)
+
+    return settled(sequence)
+
+
+def _can_choose_item(ctx: Context, node: ast.For, sequence: Sequence) -> bool:
+    return can_choose(ctx, [sequence.item(Constant(k)) for k in range(sequence.count or 0)], node.iter)
+
+
+def _body_for(ctx: Context, node: ast.For, sequence: Sequence, k: int, own: bool) -> None:
+    """The body of an unrolled loop for the item at a position."""
+    item = sequence.item(Constant(k))
+    if sequence.rebuilt is not None:
+        item = settle(ctx, item)
+    if own:
+        _item_body(ctx, node, item)
+        return
+    _bind_item(ctx, node, item, own)
+    ctx.depth += 1
+    ctx.statements(node.body)
+    ctx.depth -= 1
 
 
 def _item_body(ctx: Context, node: ast.For, item: Value) -> None:
@@ -291,14 +320,7 @@ def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) ->
     assert sequence.count is not None
     ctx.loops.append(UnrolledExits())
     for k in range(sequence.count):
-        item = sequence.item(Constant(k))
-        if own:
-            _item_body(ctx, node, item)
-            continue
-        _bind_item(ctx, node, item, own)
-        ctx.depth += 1
-        ctx.statements(node.body)
-        ctx.depth -= 1
+        _body_for(ctx, node, sequence, k, own)
     ctx.loops.pop()
 
 
