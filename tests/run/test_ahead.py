@@ -93,6 +93,7 @@ second.close()
     assert built(text) == ["True", "False", "None"]
 
 
+@pytest.mark.accelerators("swiftshader", "llvmpipe")  # A GPU is opened without being asked.
 def test_another_device_is_not_taken(built):
     text = """
 import dataclasses
@@ -118,6 +119,7 @@ if child:
     assert built(text) == ["True", "None", "True", "None", "0"]
 
 
+@pytest.mark.accelerators("swiftshader", "llvmpipe")  # A GPU is opened without being asked.
 def test_only_a_device_that_is_certain_to_be_used_is_opened(driver, monkeypatch):
     opened = []
     info = device(driver, VulkanEngine())

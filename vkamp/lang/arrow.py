@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from typing import Any
 
 import numpy as np
@@ -60,11 +61,17 @@ def is_image(source: Any) -> bool:
     return hasattr(source, "__arrow_c_array__") and hasattr(source, "getbands")
 
 
+def _export_crashes(image: Any) -> bool:
+    """Whether this version of Pillow ends the process when it exports the image: before 13, one in memory that Pillow
+    has not allocated, such as that of ``Image.fromarray``."""
+    return bool(image.readonly) and int(sys.modules["PIL"].__version__.partition(".")[0]) < 13
+
+
 def image_memory(image: Any) -> NDArray[Any] | None:
     """The pixels of an image, read-only, in the image's memory, with the shape that ``np.asarray`` gives; None if its
     memory has another form, such as that of images of more than 16 MiB, which are in several blocks."""
     channels = _CHANNELS.get(image.mode, 1)
-    if channels == 1 and image.mode not in ("L", "P", "F", "I"):
+    if (channels == 1 and image.mode not in ("L", "P", "F", "I")) or _export_crashes(image):
         return None
     try:
         schema_capsule, capsule = image.__arrow_c_array__()

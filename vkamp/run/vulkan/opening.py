@@ -25,10 +25,10 @@ _lock = threading.Lock()
 
 
 def open_ahead(info: DeviceInfo) -> None:
-    """Opens a device for :func:`take_opened`, unless the program was faster. A process that is forked does not inherit
-    it."""
+    """Opens a device for :func:`take_opened`, unless the program was faster or there is one already. A process that is
+    forked does not inherit it."""
     with _lock, contextlib.suppress(AmpError, VulkanError):  # The device's first use raises it.
-        if not _Opened.is_late:
+        if not _Opened.is_late and _Opened.found is None:
             _Opened.found = info, Api(info)
 
 
