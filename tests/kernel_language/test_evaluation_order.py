@@ -405,21 +405,26 @@ def of_vector(a, k):
 IN_ARRAYS = (of_zip, of_zip_in_a_loop, of_map, of_replace, of_subscript, of_later_subscript, of_vector)
 
 
-@amp.kernel
-def in_arrays(i, start, out):
-    a = amp.private(3, amp.int32)
-    for n, f in enumerate(IN_ARRAYS):
-        for j in range(3):
-            a[j] = start[i[0], j]
-        out[n, i[0]] = f(a, i[0] % 3)
+def against_python(view, functions):
+    """Compares functions of an array and a position in it with what they give in Python."""
+
+    @amp.kernel
+    def each(i, start, out):
+        a = amp.private(3, amp.int32)
+        for n, f in enumerate(functions):
+            for j in range(3):
+                a[j] = start[i[0], j]
+            out[n, i[0]] = f(a, i[0] % 3)
+
+    start = np.arange(21, dtype=I32).reshape(7, 3) % 6
+    out = amp.array_view(np.zeros((len(functions), 7), I32))
+    amp.parallel_for_each(view, 7, each, amp.array_view(start), out)
+    expected = {f.__name__: [f(start[k].tolist(), k % 3) for k in range(7)] for f in functions}
+    same_rows(np.asarray(out), expected)
 
 
 def test_items_and_places_are_those_before_later_effects(accelerator_view):
-    start = np.arange(21, dtype=I32).reshape(7, 3) % 6
-    out = amp.array_view(np.zeros((len(IN_ARRAYS), 7), I32))
-    amp.parallel_for_each(accelerator_view, 7, in_arrays, amp.array_view(start), out)
-    expected = {f.__name__: [f(start[k].tolist(), k % 3) for k in range(7)] for f in IN_ARRAYS}
-    same_rows(np.asarray(out), expected)
+    against_python(accelerator_view, IN_ARRAYS)
 
 
 def over_map(a, k):
@@ -500,18 +505,5 @@ IN_LOOPS = (
 )  # fmt: skip
 
 
-@amp.kernel
-def in_loops(i, start, out):
-    a = amp.private(3, amp.int32)
-    for n, f in enumerate(IN_LOOPS):
-        for j in range(3):
-            a[j] = start[i[0], j]
-        out[n, i[0]] = f(a, i[0] % 3)
-
-
 def test_items_are_computed_in_the_iteration_that_uses_them(accelerator_view):
-    start = np.arange(21, dtype=I32).reshape(7, 3) % 6
-    out = amp.array_view(np.zeros((len(IN_LOOPS), 7), I32))
-    amp.parallel_for_each(accelerator_view, 7, in_loops, amp.array_view(start), out)
-    expected = {f.__name__: [f(start[k].tolist(), k % 3) for k in range(7)] for f in IN_LOOPS}
-    same_rows(np.asarray(out), expected)
+    against_python(accelerator_view, IN_LOOPS)

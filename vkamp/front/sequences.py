@@ -49,8 +49,8 @@ class Sequence:
 
     ``listed``: the items are known one by one, and may be of different kinds; the length is a constant then.
     ``bounds``: of a range, its start, stop and step.  ``items``: of a tuple, which are evaluated already.
-    ``rebuilt``: of a sequence whose items are computed from those of others only when they are needed, the same one
-    after a function of each of the others.  ``calls``: computing them runs code of the kernel.
+    ``rebuilt``: makes the same sequence after it has applied a function to each of those from which this one computes
+    its items when they are needed.  ``calls``: computing them runs code of the kernel.
     """
 
     length: ir.Expr
@@ -65,6 +65,24 @@ class Sequence:
     def count(self) -> int | None:
         """The length, if it is known at compile time."""
         return int(self.length.value) if isinstance(self.length, ir.Const) else None
+
+
+def _computed(
+    parts: list[Sequence], length: ir.Expr, item: Callable[[list[Sequence], Value], Value], *, calls: bool = False
+) -> Sequence:
+    """A sequence whose items are computed, when they are needed, from those of others."""
+    return Sequence(
+        length,
+        lambda at: item(parts, at),
+        listed=any(p.listed for p in parts) and isinstance(length, ir.Const),
+        rebuilt=lambda of: _computed([of(p) for p in parts], length, item, calls=calls),
+        calls=calls or any(p.calls for p in parts),
+    )
+
+
+def _at_once(sequence: Sequence) -> Sequence:
+    """The same items, all computed before a loop begins."""
+    return replace(sequence, rebuilt=None)
 
 
 # -- what is a sequence --------------------------------------------------------------------------------------------
@@ -156,17 +174,14 @@ def _of_comprehension(ctx: Context, node: ast.GeneratorExp | ast.ListComp) -> Se
     clause = node.generators[0]
     if len(node.generators) > 1 or clause.ifs:
         ctx.fail("VKA121", node, text=ctx.text(node))
+    inner = sequence_of(ctx, clause.iter)
 
-    def made(inner: Sequence) -> Sequence:
-        def item(at: Value) -> Value:
-            with bound(ctx, clause.target, inner.item(at)):
-                return ctx.expr(node.elt)
+    def item(parts: list[Sequence], at: Value) -> Value:
+        with bound(ctx, clause.target, parts[0].item(at)):
+            return ctx.expr(node.elt)
 
-        # A list is evaluated as a whole.
-        again = None if isinstance(node, ast.ListComp) else lambda of: made(of(inner))
-        return Sequence(inner.length, item, inner.listed, rebuilt=again, calls=True)
-
-    return made(sequence_of(ctx, clause.iter))
+    found = _computed([inner], inner.length, item, calls=True)
+    return _at_once(found) if isinstance(node, ast.ListComp) else found
 
 
 # -- ranges --------------------------------------------------------------------------------------------------------
@@ -283,14 +298,11 @@ def _enumerate(ctx: Context, node: ast.Call) -> Sequence:
         start = Number(ctx.stable(convert.index_expr(ctx, ctx.expr(args[1]), args[1]), "start"))
         start = Constant(start.expr.value) if isinstance(start.expr, ir.Const) else start
 
-    def made(inner: Sequence) -> Sequence:
-        def item(at: Value) -> Value:
-            number = at if start == Constant(0) else binary(ctx, ast.Add(), start, at, node, node, node)
-            return TupleValue((number, inner.item(at)))
+    def item(parts: list[Sequence], at: Value) -> Value:
+        number = at if start == Constant(0) else binary(ctx, ast.Add(), start, at, node, node, node)
+        return TupleValue((number, parts[0].item(at)))
 
-        return Sequence(inner.length, item, inner.listed, rebuilt=lambda of: made(of(inner)), calls=inner.calls)
-
-    return made(inner)
+    return _computed([inner], inner.length, item)
 
 
 def _sequences(ctx: Context, nodes: list[ast.expr]) -> list[Sequence]:
@@ -316,16 +328,7 @@ def _zip(ctx: Context, node: ast.Call) -> Sequence:
     length = _shortest(ctx, parts, node)
     if strict and ctx.expr(strict[0]) == Constant(True):
         _alike(ctx, parts, node)
-    listed = any(p.listed for p in parts) and isinstance(length, ir.Const)
-
-    def made(parts: list[Sequence]) -> Sequence:
-        def item(at: Value) -> Value:
-            return TupleValue(tuple(p.item(at) for p in parts))
-
-        again, calls = (lambda of: made([of(p) for p in parts])), any(p.calls for p in parts)
-        return Sequence(length, item, listed, rebuilt=again, calls=calls)
-
-    return made(parts)
+    return _computed(parts, length, lambda parts, at: TupleValue(tuple(p.item(at) for p in parts)))
 
 
 def _alike(ctx: Context, parts: list[Sequence], node: ast.Call) -> None:
@@ -357,14 +360,10 @@ def _reversed(ctx: Context, node: ast.Call) -> Sequence:
     last = operation(span, INT32, "sub", inner.length, ir.Const(span, INT32, 1))
     end = Constant(int(last.value)) if isinstance(last, ir.Const) else Number(ctx.stable(last, "last"))
 
-    def made(inner: Sequence) -> Sequence:
-        def item(at: Value) -> Value:
-            return inner.item(binary(ctx, ast.Sub(), end, at, node, node, node))
+    def item(parts: list[Sequence], at: Value) -> Value:
+        return parts[0].item(binary(ctx, ast.Sub(), end, at, node, node, node))
 
-        again = lambda of: made(of(inner))  # noqa: E731
-        return Sequence(inner.length, item, inner.listed, items=inner.items[::-1], rebuilt=again, calls=inner.calls)
-
-    return made(inner)
+    return replace(_computed([inner], inner.length, item), items=inner.items[::-1])
 
 
 def _map(ctx: Context, node: ast.Call) -> Sequence:
@@ -376,22 +375,18 @@ def _map(ctx: Context, node: ast.Call) -> Sequence:
     targets = [ast.copy_location(ast.Name(name, ast.Load()), arg) for name, arg in zip(names, args, strict=True)]
     call = ast.copy_location(ast.Call(function, list(targets), []), node)
 
-    def made(parts: list[Sequence]) -> Sequence:
-        def item(at: Value) -> Value:
-            items = TupleValue(tuple(part.item(at) for part in parts))
-            with bound(ctx, ast.copy_location(ast.Tuple(list(targets), ast.Store()), node), items):
-                return ctx.expr(call)
+    def item(parts: list[Sequence], at: Value) -> Value:
+        items = TupleValue(tuple(part.item(at) for part in parts))
+        with bound(ctx, ast.copy_location(ast.Tuple(list(targets), ast.Store()), node), items):
+            return ctx.expr(call)
 
-        is_listed = any(p.listed for p in parts) and isinstance(length, ir.Const)
-        return Sequence(length, item, is_listed, rebuilt=lambda of: made([of(p) for p in parts]), calls=True)
-
-    return made(parts)
+    return _computed(parts, length, item, calls=True)
 
 
 def _copied(ctx: Context, node: ast.Call) -> Sequence:
     """``tuple(x)`` and ``list(x)`` as sequences."""
     (arg,) = _arguments(ctx, node, 1, 1, f"{ctx.text(node.func)}(x)")
-    return replace(sequence_of(ctx, arg), rebuilt=None)
+    return _at_once(sequence_of(ctx, arg))
 
 
 _MAKERS: dict[int, Callable[[Context, ast.Call], Sequence]] = {

@@ -300,17 +300,9 @@ def _body_for(ctx: Context, node: ast.For, sequence: Sequence, k: int, own: bool
     if sequence.rebuilt is not None:
         item = settle(ctx, item)
     if own:
-        _item_body(ctx, node, item)
-        return
-    _bind_item(ctx, node, item, own)
-    ctx.depth += 1
-    ctx.statements(node.body)
-    ctx.depth -= 1
-
-
-def _item_body(ctx: Context, node: ast.For, item: Value) -> None:
-    """The body for one item, which the loop's own names are."""
-    _name_item(ctx, node.target, item, _changed_names(node))
+        _name_item(ctx, node.target, item, _changed_names(node))
+    else:
+        _bind_item(ctx, node, item, own)
     ctx.depth += 1
     ctx.statements(node.body)
     ctx.depth -= 1
