@@ -102,7 +102,7 @@ def test_the_second_call_repeats_the_first(accelerator_view, monkeypatch):
 
 @pytest.mark.accelerators("drivers")
 def test_the_second_call_without_an_output_is_prepared(accelerator_view, monkeypatch):
-    """While the first result is in use, the second call has memory of its own, which the first one prepared."""
+    """The first call prepares memory for the second one, because its own result is still in use."""
     x, y = numbers(2, 30), numbers(2, 30, seed=2)
     p = fft.plan((2, 30), accelerator_view=accelerator_view)
     a = amp.array(x, accelerator_view=accelerator_view)

@@ -219,7 +219,7 @@ def test_run_time(function):
         out[idx] = function(idx[0])
 
     out = amp.array_view(np.zeros(2, np.int32))
-    with pytest.raises(amp.CompileError, match="assign it outside of loops and of branches of the run time"):
+    with pytest.raises(amp.CompileError, match="assign it outside of loops and of branches decided at run time"):
         kernel.inspect(out.extent, out)
 
 

@@ -472,7 +472,7 @@ def _run_anew(
 def _prepare_next(
     copies: list[_CallCopy], found: _Key, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
-    """Does what the second call would do otherwise before it enqueues, and after it looked at its arguments."""
+    """Prepares the second call: its memory, its submission and its look at the folder of edited shaders."""
     (first,) = copies
     if first.made and first.writes_own and first.nbytes <= _most_bytes(first.view) // _PART_AHEAD:
         # The first result is in use then.

@@ -500,8 +500,8 @@ def changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> No
     help_text = "use another name"
     if is_none(slot.value):
         help_text = (
-            "assign it outside of loops and of branches of the run time, or begin with a number that means the same, "
-            "such as -1"
+            "assign it outside of loops and of branches decided at run time, or begin with a number that means the "
+            "same, such as -1"
         )
     notes = (Note(slot.span, f"`{target.id}` is {ctx.describe(slot.value)} since this line"),)
     ctx.fail("VKA316", target, notes=notes, name=target.id, new=ctx.describe(value), advice=help_text)

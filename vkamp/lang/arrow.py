@@ -62,8 +62,8 @@ def is_image(source: Any) -> bool:
 
 
 def _export_crashes(image: Any) -> bool:
-    """Whether this version of Pillow ends the process when it exports the image: before 13, one in memory that Pillow
-    has not allocated, such as that of ``Image.fromarray``."""
+    """Whether an export of the image would crash the process: versions of Pillow before 13 crash for images whose
+    memory they have not allocated, such as those by ``Image.fromarray``."""
     return bool(image.readonly) and int(sys.modules["PIL"].__version__.partition(".")[0]) < 13
 
 

@@ -60,7 +60,7 @@ class CommandFrame:
 
     @property
     def commands(self) -> Any:
-        """The handle of its own command buffer."""
+        """The handle of the frame's command buffer; None if it submits recorded commands."""
         return None if self.own is None else self.own[0]
 
 

@@ -58,8 +58,8 @@ class Recorded:
         self.named = [(each.program, each.sets) for each in work]
 
     def behind(self, hazards: Hazards, follows: bool) -> tuple[bool, Hazards]:
-        """Whether a barrier must come before it, and the hazards after it; ``follows``: whether the host has not waited
-        for the work before it."""
+        """Whether a barrier must precede these commands, and the hazards after them. ``follows``: earlier work may be
+        running."""
         after = self.after
         if not follows:
             return False, after
