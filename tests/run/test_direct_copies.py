@@ -225,6 +225,7 @@ def test_ctrl_c_waits_for_the_copy(direct, monkeypatch):
         upload(direct, buffer, values)
     assert len(calls) >= 2
     monkeypatch.setattr(held, "GetFenceStatus", status)
+    assert direct.queue.device._is_left_by_threads()  # A thread may still make frames.
     assert not direct.queue.device.visitors
     values[:] = bytes_of(4 * N, 3)
     upload(direct, buffer, values)
