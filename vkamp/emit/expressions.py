@@ -50,7 +50,7 @@ _DIVISION_HELPERS = {"floordiv": "floor_div", "floormod": "floor_mod", "tdiv": "
 
 _OF_NARROW_TYPES = frozenset(row.name for row in NARROW_ROWS)
 #: What the launch, the grid or a function gives.
-_GIVEN = (ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent, ir.ScalarValue, LaunchWord, PureCall)
+_GIVEN = (*ir.GIVEN, LaunchWord, PureCall)
 
 
 def has_float_arithmetic(nodes: Iterable[ir.Node]) -> bool:

@@ -9,7 +9,7 @@ from vkamp.artifacts import ContainerAccess
 from vkamp.errors import UnsupportedFeatureError
 from vkamp.ir import nodes as ir
 from vkamp.ir.requirements import typed_access
-from vkamp.ir.types import Array, Field, Struct, Type, alignment_of
+from vkamp.ir.types import Field, Struct, Type, alignment_of, structs_among
 
 
 @dataclass(frozen=True)
@@ -43,26 +43,8 @@ def _padding(struct: Struct, end: int, offset: int) -> list[Member]:
 
 def structs_of(kernel: ir.Kernel) -> list[Struct]:
     """Every struct of the kernel, members before those that hold them; two of one name are two."""
-    found: dict[Struct, None] = {}
-
-    def add(kind: Type) -> None:
-        if isinstance(kind, Array):
-            add(kind.element)
-        elif isinstance(kind, Struct):
-            for item in kind.fields:
-                add(item.type)
-            found.setdefault(kind)
-
-    for _, element in typed_access(kernel):
-        add(element)
-    for variable in kernel.tile_statics:
-        add(variable.type)
-    for function in (*kernel.functions, kernel.body):
-        for variable in (*function.params, *function.variables):
-            add(variable.type)
-        for kind in function.results:
-            add(kind)
-    return list(found)
+    kinds = (*(element for _, element in typed_access(kernel)), *kernel.declared_types())
+    return list(dict.fromkeys(structs_among(kinds)))
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from vkamp.front.values import (
     place_parts,
     view_parts,
     with_place_parts,
+    with_root,
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
@@ -129,7 +130,7 @@ def pack(ctx: Context, packing: ArgumentPacking, name: str, value: Value, node: 
     else:
         kind = _pack_scalar(ctx, packing, value, node)
         packing.key.append(kind)
-        packing.bind.append((name, lambda c, n, s, k=kind: _parameter(c, n, k, s)))  # type: ignore[misc]
+        packing.bind.append((name, lambda c, n, s, k=kind: Element(_parameter(c, n, k, s))))  # type: ignore[misc]
 
 
 def pack_captured(ctx: Context, packing: ArgumentPacking, name: str, value: Value, node: ast.expr) -> None:
@@ -188,9 +189,9 @@ def _pack_weak(ctx: Context, packing: ArgumentPacking, name: str, value: Value, 
         names = {param, *(param[:at] for at, letter in enumerate(param) if letter == "_")}
         if any(n in callee.local_names and n not in callee.once_bound for n in names):
             # A variable has one type.
-            return own
-        wide = None if double is None else ir.Load(span, FLOAT64, double.place)
-        return Number(ir.Load(span, FLOAT32, own.place), weak=True, double=wide)
+            return Element(own)
+        wide = None if double is None else ir.Load(span, FLOAT64, double)
+        return Number(ir.Load(span, FLOAT32, own), weak=True, double=wide)
 
     packing.bind.append((name, bind))
 
@@ -216,11 +217,9 @@ def _pack_struct(
         packing.args.append(ir.Load(span, place.type, place))
 
         def bind(callee: Context, param: str, at: Span) -> Value:
-            element = _parameter(callee, param, place.type, at)
-            assert isinstance(element.place, ir.Local)
-            callee.borrowed.add(element.place.variable.name)
-            callee.roots[element.place.variable.name] = number
-            return element
+            own = _parameter(callee, param, place.type, at, number)
+            callee.borrowed.add(own.variable.name)
+            return Element(own)
 
         return bind
     return _pack_part(packing, place, root, span)
@@ -232,13 +231,7 @@ def _pack_object(packing: ArgumentPacking, place: ir.Place, span: Span) -> Calla
     packing.key.append(place.type)
     packing.args.append(ir.Load(span, place.type, place))
 
-    def bind(callee: Context, param: str, at: Span) -> Value:
-        element = _parameter(callee, param, place.type, at)
-        assert isinstance(element.place, ir.Local)
-        callee.roots[element.place.variable.name] = number
-        return element
-
-    return bind
+    return lambda callee, param, at: Element(_parameter(callee, param, place.type, at, number))
 
 
 def _pack_part(
@@ -256,7 +249,7 @@ def _pack_part(
             is_array = isinstance(root.type, Array)
             packing.args.append(whole if is_array else ir.Load(span, root.type, whole))
         number = packing.outer.index(whole)
-        shape = references.structure(references.with_root(place, _placeholder(root)))
+        shape = references.structure(with_root(place, _placeholder(root)))
     else:
         shape = references.structure(place)
     packing.args.extend(parts)
@@ -266,17 +259,14 @@ def _pack_part(
         inside = place
         if number is not None and isinstance(root, ir.Local):
             if is_first:
-                variable = callee.new_variable(root.variable.name, root.type, at, "parameter")
-                callee.parameters.append(variable)
-                callee.roots[variable.name] = number
+                _parameter(callee, root.variable.name, root.type, at, number)
             found = next(p for p in callee.parameters if callee.roots.get(p.name) == number)
-            inside = references.with_root(place, ir.Local(at, root.type, found))
+            inside = with_root(place, ir.Local(at, root.type, found))
         numbers: list[ir.Expr] = []
         for k in range(len(parts)):
-            element = _parameter(callee, f"{param}_index" if len(parts) == 1 else f"{param}_index_{k}", INT32, at)
-            assert isinstance(element.place, ir.Local)
-            callee.subscripts.add(element.place.variable.name)
-            numbers.append(ir.Load(at, INT32, element.place))
+            own = _parameter(callee, f"{param}_index" if len(parts) == 1 else f"{param}_index_{k}", INT32, at)
+            callee.subscripts.add(own.variable.name)
+            numbers.append(ir.Load(at, INT32, own))
         return Element(with_place_parts(inside, iter(numbers)))
 
     return bind
@@ -323,14 +313,8 @@ def _pack_array(ctx: Context, packing: ArgumentPacking, name: str, value: ArrayR
     def bind(callee: Context, param: str, span: Span) -> Value:
         memory: Memory = value
         if own:
-            variable = callee.new_variable(param, root.type, span, "parameter")
-            callee.parameters.append(variable)
-            callee.roots[variable.name] = number
-            memory = views.over(value, ir.Local(span, root.type, variable))
-        numbers: list[ir.Expr] = []
-        for k in range(len(parts)):
-            part = _parameter(callee, f"{param}_{k}", INT32, span)
-            numbers.append(ir.Load(span, INT32, part.place))
+            memory = views.over(value, _parameter(callee, param, root.type, span, number))
+        numbers = [_subscript(callee, f"{param}_{k}", span) for k in range(len(parts))]
         return with_view_parts(memory, iter(numbers))
 
     packing.bind.append((name, bind))
@@ -365,11 +349,7 @@ def _bind_projection(value: BufferRef) -> Callable[[Context, str, Span], Value]:
     count = len(value.prefix)
 
     def bind(callee: Context, param: str, span: Span) -> Value:
-        prefix = []
-        for k in range(count):
-            part = _parameter(callee, f"{param}_{k}", INT32, span)
-            prefix.append(ir.Load(span, INT32, part.place))
-        return BufferRef(value.param, tuple(prefix))
+        return BufferRef(value.param, tuple(_subscript(callee, f"{param}_{k}", span) for k in range(count)))
 
     return bind
 
@@ -388,33 +368,29 @@ def _pack_view(ctx: Context, packing: ArgumentPacking, name: str, value: ViewRef
             packing.outer.append(whole)
     number_of_root = len(packing.outer) - 1
     parts = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
-    known = [
-        p if isinstance(p, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex, ir.SubgroupIndex)) else None
-        for p in parts
-    ]
+    known = [p if isinstance(p, (ir.Const, *ir.GIVEN)) else None for p in parts]
     packing.args += [p for p, k in zip(parts, known, strict=True) if k is None]
     packing.key.append(("view", views.structure(value), tuple(known)))
 
     def bind(callee: Context, param: str, span: Span) -> Value:
         base: Memory = value
         if by_reference is not None:
-            variable = callee.new_variable(param, by_reference.type, span, "parameter")
-            callee.parameters.append(variable)
-            callee.roots[variable.name] = number_of_root
-            base = views.over(value, ir.Local(span, by_reference.type, variable))
-        numbers: list[ir.Expr] = []
-        for number, part in enumerate(known):
-            if part is not None:
-                numbers.append(part)
-                continue
-            element = _parameter(callee, f"{param}_{number}", INT32, span)
-            numbers.append(ir.Load(span, INT32, element.place))
+            base = views.over(value, _parameter(callee, param, by_reference.type, span, number_of_root))
+        numbers = [part or _subscript(callee, f"{param}_{k}", span) for k, part in enumerate(known)]
         return with_view_parts(base, iter(numbers))
 
     packing.bind.append((name, bind))
 
 
-def _parameter(callee: Context, name: str, kind: Type, span: Span) -> Element:
+def _parameter(callee: Context, name: str, kind: Type, span: Span, outer: int | None = None) -> ir.Local:
+    """Declares a parameter; ``outer``: the number of the caller's place that it stands for."""
     variable = callee.new_variable(name, kind, span, "parameter")
     callee.parameters.append(variable)
-    return Element(ir.Local(span, kind, variable))
+    if outer is not None:
+        callee.roots[variable.name] = outer
+    return ir.Local(span, kind, variable)
+
+
+def _subscript(callee: Context, name: str, span: Span) -> ir.Expr:
+    """Declares a parameter for a number of a view or place."""
+    return ir.Load(span, INT32, _parameter(callee, name, INT32, span))

@@ -104,7 +104,7 @@ class _Splitter:
 
     def _kept(self, value: ir.Expr, name: str, before: list[ir.Stmt]) -> ir.Expr:
         """The value, in a variable unless it is one already."""
-        if isinstance(value, ir.Load) and isinstance(value.place, ir.Local):
+        if ir.read_local(value) is not None:
             return value
         variable = self._variable(name, value.type, value)
         place = ir.Local(value.span, value.type, variable)

@@ -293,11 +293,8 @@ def _in_place(held: Number) -> Element:
 
 def _is_fresh(ctx: Context, expr: ir.Expr) -> bool:
     """Whether an expression reads a local variable without a Python name."""
-    return (
-        isinstance(expr, ir.Load)
-        and isinstance(expr.place, ir.Local)
-        and not any(isinstance(s.value, Element) and s.value.place == expr.place for s in ctx.slots.values())
-    )
+    local = ir.read_local(expr)
+    return local is not None and not any(s.value == Element(local) for s in ctx.slots.values())
 
 
 def _store_place(
@@ -309,8 +306,7 @@ def _store_place(
 ) -> None:
     before = len(ctx.block)
     owner = target_value(ctx, target)
-    if len(ctx.block) > before:
-        value = ctx.keep(value, before)[0]
+    value = ctx.kept(value, before)
     if isinstance(owner, ArrayRef) and isinstance(owner.place.type, Array) and owner.place.type.shape == ():
         owner = element_of(ir.ArrayElement(ctx.span(target), owner.place.type.element, owner.place, ()))
     if isinstance(owner, Memory):
@@ -418,8 +414,7 @@ def _store_name(ctx: Context, target: ast.Name, value: Value, value_node: ast.ex
         if isinstance(value, BoundFunction) and isinstance(value.owner, Element) and references.is_struct(value.owner):
             value = replace(value, owner=Element(references.stable(ctx, value.owner.place, name)))
         _store_alias(ctx, target, slot, value, value_node)
-    if ctx.assigned is not None:
-        ctx.assigned.add(name)
+    ctx.note_assigned(name)
 
 
 def _store_variable(
@@ -461,9 +456,9 @@ def _constant_float(ctx: Context, value: Number, name: str, span: Span) -> Numbe
     assert value.double is not None
     double = value.double
     if contains_load(double):
-        double = ctx.temporary(f"{name}_double", double)
-        assert isinstance(double, ir.Load) and isinstance(double.place, ir.Local)
-        ctx.doubles.add(double.place.variable.name)
+        own = ctx.local_of(f"{name}_double", double)
+        double = ir.Load(double.span, double.type, own)
+        ctx.doubles.add(own.variable.name)
     place = ir.Local(span, FLOAT32, ctx.new_variable(name, FLOAT32, span))
     ctx.emit(ir.Assign(span, place, value.expr))
     return Number(ir.Load(span, FLOAT32, place), value.weak, double)
@@ -490,9 +485,8 @@ def _type_of(ctx: Context, value: Number | Element | Constant, node: ast.expr) -
 
 def _redirect_result(ctx: Context, expr: ir.Expr, place: ir.Local) -> bool:
     """``x = call()``: the call's result goes to ``x`` itself, not through a temporary."""
-    if not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and _is_fresh(ctx, expr)):
-        return False
-    return ctx.redirect(expr.place.variable, place.variable)
+    local = ir.read_local(expr)
+    return local is not None and _is_fresh(ctx, expr) and ctx.redirect(local.variable, place.variable)
 
 
 def changes_kind(ctx: Context, target: ast.Name, slot: Slot, value: Value) -> NoReturn:
@@ -655,9 +649,7 @@ def _store_function(ctx: Context, target: ast.Name, value: Closure) -> None:
         if known is None:
             changes_kind(ctx, target, slot, value)
     closures.check_captures(ctx, value)
-    ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
-    if ctx.assigned is not None:
-        ctx.assigned.add(target.id)
+    ctx.bind(target.id, Slot(value, ctx.span(target), "alias"))
 
 
 def _declares_array(ctx: Context, node: ast.Assign) -> bool:
@@ -694,7 +686,5 @@ def _declare(ctx: Context, target: ast.Name, storage: str, kind: Array, node: as
         ctx.module.tile_statics.append(variable)
     else:
         variable = ctx.new_variable(name, kind, span, "private")
-    ctx.slots[name] = Slot(ArrayRef(ir.Local(span, kind, variable)), span, "alias")
-    if ctx.assigned is not None:
-        ctx.assigned.add(name)
+    ctx.bind(name, Slot(ArrayRef(ir.Local(span, kind, variable)), span, "alias"))
     ctx.emit(ir.Declare(span, variable))

@@ -179,7 +179,7 @@ def fixed_place(ctx: Context, place: ir.Place) -> ir.Place:
     """The place with subscripts that are evaluated once: those that read memory become locals."""
 
     def once(index: ir.Expr) -> ir.Expr:
-        simple = isinstance(index, ir.Load) and isinstance(index.place, ir.Local)
+        simple = ir.read_local(index) is not None
         return ctx.temporary("at", index) if contains_load(index) and not simple and _reads_memory(index) else index
 
     if isinstance(place, ir.BufferElement):

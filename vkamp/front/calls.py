@@ -564,9 +564,9 @@ def _uniform(ctx: Context, node: ast.Call) -> Value:
     if isinstance(number, Constant):
         return number
     kind, span = convert.scalar_type(number), ctx.span(node)
-    variable = ctx.new_variable("uniform_value", kind, span, temporary=True)
-    ctx.emit(ir.UniformAssert(span, variable, number.expr))
-    return Number(ir.Load(span, kind, ir.Local(span, kind, variable)), number.weak)
+    place = ctx.new_local("uniform_value", kind, span)
+    ctx.emit(ir.UniformAssert(span, place.variable, number.expr))
+    return Number(ir.Load(span, kind, place), number.weak)
 
 
 def _fence_function(ctx: Context, name: str, node: ast.Call) -> Value:
@@ -626,7 +626,7 @@ def _scalar_method(ctx: Context, method: FieldMethod, node: ast.Call) -> Value:
     assert isinstance(node.func, ast.Attribute)
     before = len(ctx.block)
     values = ctx.operands(*node.args)
-    owner = ctx.keep(method.owner, before)[0] if len(ctx.block) > before else method.owner
+    owner = ctx.kept(method.owner, before)
     if method.name == "bit_count":
         return scalars.bit_count(ctx, owner, node, node.func.value)
     if method.name == "copy":
@@ -665,8 +665,8 @@ def _contains(ctx: Context, sizes: tuple[Value, ...], point: tuple[Value, ...], 
     result: ir.Expr | None = None
     for size, part in zip(sizes, point, strict=True):
         p = _int32(ctx, part, node.args[0])
-        if not isinstance(p, ir.ThreadIndex) and not (isinstance(p, ir.Load) and isinstance(p.place, ir.Local)):
-            p = ctx.stable(p, "component")
+        if not isinstance(p, ir.ThreadIndex):
+            p = ctx.in_local(p, "component")
         tests = [ir.Compare(span, BOOL, "lt", p, _int32(ctx, size, node))]
         if not isinstance(p, ir.ThreadIndex):
             tests.insert(0, ir.Compare(span, BOOL, "ge", p, ir.Const(span, INT32, 0)))

@@ -12,7 +12,8 @@ import numpy as np
 
 from vkamp.errors import CompileError, Span
 from vkamp.front import convert
-from vkamp.front.context import Context, Module, unique_name
+from vkamp.front.context import Context
+from vkamp.front.module import Module, unique_name
 from vkamp.front.values import Constant, Element, Number, TupleValue, Value, objects_of_any
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT32, UINT32, Scalar, Type, Vector, is_object
@@ -199,7 +200,7 @@ def _count(value: Value) -> int:
 
 def _contains_more_than_local(expr: ir.Expr) -> bool:
     """Whether an expression is more than a read of one local."""
-    return not (isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local))
+    return ir.read_local(expr) is None
 
 
 # -- tables --------------------------------------------------------------------------------------------------------

@@ -83,8 +83,7 @@ def _read_once(ctx: Context, value: Value, node: ast.expr) -> Value:
     vector = convert.vector(ctx, value, node)
     found = convert.number(ctx, value, node) if vector is None else Number(vector)
     assert isinstance(found, Number)
-    simple = isinstance(found.expr, ir.Load) and isinstance(found.expr.place, ir.Local)
-    return Number(found.expr if simple else ctx.stable(found.expr), found.weak, found.double)
+    return Number(ctx.in_local(found.expr), found.weak, found.double)
 
 
 def compare_two(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from types import FunctionType
-from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 
 from vkamp.errors import Note, Span, diagnostic
 from vkamp.front import advice
 from vkamp.front.counters import Loop
-from vkamp.front.guards import Guard, Place, guard_of
+from vkamp.front.module import Module, unique_name
 from vkamp.front.refusals import refusal
-from vkamp.front.signature import ArgType
 from vkamp.front.source import Source
 from vkamp.front.values import (
     ArrayRef,
@@ -58,127 +56,6 @@ Sharing = Literal["named", "moved"]
 
 class NeedsElementsError(Exception):
     """A function changes or returns an element that it received by value: it is lowered again with a reference."""
-
-
-@dataclass(frozen=True)
-class VectorEffects:
-    """A function's effects on vectors and index objects that it shares with its caller in Python."""
-
-    #: For each number of the result, the parameters whose object it may be; empty for a copy of an element or part.
-    returned: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    #: Numbers of the result that may be one object, and the first of them.
-    alike: Mapping[int, int] = field(default_factory=dict)
-    #: Parameters whose object the function changes: under which name, and where.
-    changed: Mapping[int, tuple[str, Span]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A device function lowered for some arguments, with the shape of its result for the caller."""
-
-    name: str
-    result: Value | None
-    result_types: tuple[Type, ...]
-    #: Which of the caller's objects it changes: their new values are the last results.
-    changed: tuple[int, ...] = ()
-    #: The places of the caller that its parameters refer to.
-    roots: Mapping[str, int] = field(default_factory=dict)
-    #: For each struct of the result, the places that it may be.
-    origins: Mapping[int, tuple[ir.Place, ...]] = field(default_factory=dict)
-    vectors: VectorEffects = field(default_factory=lambda: VectorEffects())
-    #: Private arrays that it returns: its last parameters, which each call declares.
-    arrays: tuple[ir.Variable, ...] = ()
-
-
-class Frame(NamedTuple):
-    """A function that is being lowered: the Python function around it, the call, and the key that detects recursion."""
-
-    function: FunctionType
-    caller: Span | None
-    identity: tuple[Any, ...]
-    name: str
-
-
-class ModuleState(NamedTuple):
-    """The functions and arrays of a kernel at some point."""
-
-    functions: list[ir.Function]
-    function_names: set[str]
-    instances: dict[Any, Instance | None]
-    tile_statics: list[ir.Variable]
-
-
-@dataclass
-class Module:
-    """What all functions of one kernel share."""
-
-    rank: int
-    tile: tuple[int, ...] | None
-    index_name: str
-    #: The lanes of the full subgroups that the kernel requires, if it does.
-    subgroup: int | None = None
-    buffers: dict[str, ir.BufferParam] = field(default_factory=dict)
-    scalars: dict[str, ir.ScalarParam] = field(default_factory=dict)
-    #: The tables of constants, by names that no container has.
-    tables: dict[str, ir.BufferParam] = field(default_factory=dict)
-    tile_statics: list[ir.Variable] = field(default_factory=list)
-    functions: list[ir.Function] = field(default_factory=list)
-    #: Those of the functions, and of the kernel's own body.
-    function_names: set[str] = field(default_factory=lambda: {"main"})
-    #: ``None``: the function needs the elements that it would get by value.
-    instances: dict[Any, Instance | None] = field(default_factory=dict)
-    stack: list[Frame] = field(default_factory=list)
-    #: By place, name and value: names are looked up again and again.
-    guards: dict[tuple[str, int, str, int], Guard] = field(default_factory=dict)
-    captures: dict[str, Value] = field(default_factory=dict)
-    #: The numbers that a launch passes to device functions: by the id of the module's names and the name, the name
-    #: among the captures and the type.
-    handed_over: dict[tuple[int, str], tuple[str, ArgType]] = field(default_factory=dict)
-    #: Statements before the kernel's first one: they assemble structs that are passed by value.
-    prologue: list[ir.Stmt] = field(default_factory=list)
-    prologue_variables: list[ir.Variable] = field(default_factory=list)
-    #: Captured numbers whose value the kernel needs at compile time.
-    constants_needed: set[str] = field(default_factory=set)
-    constant_values: dict[str, Any] = field(default_factory=dict)
-    #: The ``static_range`` loops of which the body is copied, and those of which it is not.
-    copied_loops: frozenset[Span] = frozenset()
-    kept_loops: set[Span] = field(default_factory=set)
-    #: Those of the latter that are being lowered, the outermost first.
-    open_loops: tuple[Span, ...] = ()
-
-    def state(self) -> ModuleState:
-        """The functions and arrays so far."""
-        return ModuleState(
-            list(self.functions), set(self.function_names), dict(self.instances), list(self.tile_statics)
-        )
-
-    def restore(self, state: ModuleState) -> None:
-        """Forgets the functions and arrays since."""
-        self.functions, self.function_names, self.instances, self.tile_statics = state
-
-    def guard(self, name: str, place: Place, value: Any) -> None:
-        """Notes that the kernel depends on the value of a name."""
-        key = place[0], id(place[1]), name, id(value)
-        if key not in self.guards:
-            self.guards[key] = guard_of(name, place, value)
-
-    def unique_function(self, name: str) -> str:
-        """A function name not yet taken."""
-        unique = unique_name(name, self.function_names)
-        self.function_names.add(unique)
-        return unique
-
-    def unique_tile_static(self, name: str) -> str:
-        """A tile_static name not yet taken, in the kernel."""
-        return unique_name(name, {v.name for v in self.tile_statics})
-
-
-def unique_name(name: str, taken: set[str]) -> str:
-    """A name that is not among those taken."""
-    candidate, n = name, 2
-    while candidate in taken:
-        candidate, n = f"{name}_{n}", n + 1
-    return candidate
 
 
 @dataclass
@@ -391,16 +268,24 @@ class Context:
             self.block = outer
 
     @contextmanager
-    def conditional(self) -> Iterator[list[ir.Stmt]]:
-        """Collects the statements of an expression that may not be evaluated: what it assigns may have no value."""
-        assigned = self.assigned
-        self.assigned = None if assigned is None else set(assigned)
+    def inner(self) -> Iterator[list[ir.Stmt]]:
+        """Collects the statements of a branch or loop."""
         self.depth += 1
         try:
             with self.nested() as block:
                 yield block
         finally:
             self.depth -= 1
+
+    @contextmanager
+    def conditional(self) -> Iterator[list[ir.Stmt]]:
+        """Collects the statements of an expression that may not be evaluated: what it assigns may have no value."""
+        assigned = self.assigned
+        self.assigned = None if assigned is None else set(assigned)
+        try:
+            with self.inner() as block:
+                yield block
+        finally:
             self.assigned = assigned
 
     def new_variable(
@@ -414,15 +299,23 @@ class Context:
             self.variables.append(variable)
         return variable
 
-    def temporary(self, name: str, expr: ir.Expr, at: int | None = None, span: Span | None = None) -> ir.Expr:
+    def temporary(self, name: str, expr: ir.Expr, at: int | None = None, span: Span | None = None) -> ir.Load:
+        """Reads a new local with the value of an expression, as :meth:`local_of` makes it."""
+        place = self.local_of(name, expr, at, span)
+        return ir.Load(expr.span, expr.type, place)
+
+    def local_of(self, name: str, expr: ir.Expr, at: int | None = None, span: Span | None = None) -> ir.Local:
         """Puts a value into a new local, before statement ``at`` of the block; its later reads see this moment.
 
         ``span``: where the value is used, if the expression is from another place, such as a variable's definition.
         """
-        variable = self.new_variable(name, expr.type, expr.span, temporary=True)
-        place = ir.Local(expr.span, expr.type, variable)
+        place = self.new_local(name, expr.type, expr.span)
         self.block.insert(len(self.block) if at is None else at, ir.Assign(span or expr.span, place, expr))
-        return ir.Load(expr.span, expr.type, place)
+        return place
+
+    def new_local(self, name: str, kind: Type, span: Span) -> ir.Local:
+        """A new local of the compiler's own, without a value."""
+        return ir.Local(span, kind, self.new_variable(name, kind, span, temporary=True))
 
     def type_of(self, parameter: str) -> Type:
         """The type of a parameter of this function."""
@@ -477,9 +370,21 @@ class Context:
 
     def stable(self, expr: ir.Expr, name: str = "value") -> ir.Expr:
         """The expression itself if it is cheap and can't change, else a temporary that holds it."""
-        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent)):
-            return expr
-        return self.temporary(name, expr)
+        return expr if isinstance(expr, (ir.Const, *ir.GIVEN)) else self.temporary(name, expr)
+
+    def in_local(self, expr: ir.Expr, name: str = "value") -> ir.Expr:
+        """The expression for several reads: a local as it is, anything else as by :meth:`stable`."""
+        return expr if ir.read_local(expr) is not None else self.stable(expr, name)
+
+    def bind(self, name: str, slot: Slot) -> None:
+        """Makes a name refer to something from here on."""
+        self.slots[name] = slot
+        self.note_assigned(name)
+
+    def note_assigned(self, name: str) -> None:
+        """Notes that a name has a value from here on."""
+        if self.assigned is not None:
+            self.assigned.add(name)
 
     def slot_to_assign(self, name: str) -> Slot | None:
         """What a name that is assigned is so far.
@@ -519,12 +424,23 @@ class Context:
         for node in nodes:
             before = len(self.block)
             value = self.expr(node)
-            if self.has_effects(before):
-                at = before
-                for i, earlier in enumerate(values):
-                    values[i], at = self.keep(earlier, at, span=self.span(nodes[i]))
+            self.keep_all(values, before, [self.span(node) for node in nodes])
             values.append(value)
         return values
+
+    def keep_all(self, values: list[Value], before: int, spans: Sequence[Span | None] | None = None) -> None:
+        """Replaces values by those before the statements from ``before`` on, if these may change them.
+
+        ``spans``: where each value is used.
+        """
+        if self.has_effects(before):
+            at = before
+            for i, earlier in enumerate(values):
+                values[i], at = self.keep(earlier, at, span=None if spans is None else spans[i])
+
+    def kept(self, value: Value, before: int) -> Value:
+        """The value before the statements from ``before`` on, if these may change it."""
+        return self.keep(value, before)[0] if self.has_effects(before) else value
 
     def has_effects(self, at: int) -> bool:
         """Whether the block's statements from ``at`` on may change what was read before; some never do."""
@@ -549,9 +465,8 @@ class Context:
         if isinstance(value, Number) and contains_load(value.expr):
             if value.objects is None and self._is_constant(value.expr):
                 return value, at
-            held = self.held(value, "value", at, in_index=in_index, span=span)
-            assert isinstance(held.expr, ir.Load) and isinstance(held.expr.place, ir.Local)
-            self.constant_locals.add(held.expr.place.variable.name)
+            held, place = self._held(value, "value", at, in_index=in_index, span=span)
+            self.constant_locals.add(place.variable.name)
             return held, at + 1
         if isinstance(value, TupleValue):
             items = []
@@ -563,20 +478,24 @@ class Context:
 
     def _is_constant(self, expr: ir.Expr) -> bool:
         """Whether an expression is a local that has its value for good."""
-        if not isinstance(expr, ir.Load) or not isinstance(expr.place, ir.Local):
-            return False
-        return expr.place.variable.name in self.constant_locals
+        local = ir.read_local(expr)
+        return local is not None and local.variable.name in self.constant_locals
 
     def held(
         self, value: Number, name: str, at: int | None = None, *, in_index: bool = False, span: Span | None = None
     ) -> Number:
         """A number in a variable of the compiler's own; a vector or index stays the object that it is in Python."""
-        kept = self.temporary(name, value.expr, at, span)
-        assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
+        return self._held(value, name, at, in_index=in_index, span=span)[0]
+
+    def _held(
+        self, value: Number, name: str, at: int | None, *, in_index: bool, span: Span | None
+    ) -> tuple[Number, ir.Local]:
+        place = self.local_of(name, value.expr, at, span)
+        kept = ir.Load(value.expr.span, place.type, place)
         if value.objects is None or not (in_index or is_object(kept.type)):
-            return Number(kept, value.weak, value.double)
-        self.share(kept.place.variable, span or value.expr.span, objects=value.objects)
-        return Number(kept, value.weak, value.double, (kept.place,))
+            return Number(kept, value.weak, value.double), place
+        self.share(place.variable, span or value.expr.span, objects=value.objects)
+        return Number(kept, value.weak, value.double, (place,)), place
 
     def name_of_result(self, node: ast.expr) -> str | None:
         """The name of the new variable that a call's result is assigned to, if it is."""

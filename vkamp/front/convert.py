@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from vkamp.errors import Note, Span
 from vkamp.front import advice
-from vkamp.front.context import Context
+from vkamp.front.context import Context, contains_load
 from vkamp.front.counters import Counter, check_divisor
 from vkamp.front.values import ArrayRef, Constant, Element, NoValue, Number, Object, Value, loaded
 from vkamp.ir import nodes as ir
@@ -404,8 +404,19 @@ def narrowed(expr: ir.Expr) -> ir.Expr:
     return cast(ir.Builtin(expr.span, kind, "min", (expr, most)), INT32, expr.span)
 
 
+def assign_numbers(ctx: Context, variables: Sequence[ir.Expr], values: Sequence[ir.Expr], span: Span) -> None:
+    """Gives variables of the compiler's own, which are subscripts, new values that may depend on the old ones."""
+    values = [cast(value, INT32, value.span) for value in values]
+    if len(values) > 1:
+        values = [ctx.temporary("value", v) if contains_load(v) else v for v in values]
+    for variable, value in zip(variables, values, strict=True):
+        assert isinstance(variable, ir.Load)
+        if variable != value:
+            ctx.emit(ir.Assign(span, variable.place, value))
+
+
 def _is_constant_part(node: ir.Node) -> bool:
-    return not isinstance(node, (ir.Load, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent))
+    return not isinstance(node, (ir.Load, *ir.GIVEN))
 
 
 def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:

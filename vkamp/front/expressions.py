@@ -294,7 +294,7 @@ def _power(
         if b.value == 0:
             return Number(ir.Const(span, kind, 1.0 if kind.kind == "float" else 1))
         if b.value > 1:
-            base = base if isinstance(base, ir.Load) and isinstance(base.place, ir.Local) else ctx.stable(base, "base")
+            base = ctx.in_local(base, "base")
         result = base
         for _ in range(b.value - 1):
             result = ir.Binary(span, kind, "mul", result, base)
@@ -438,9 +438,7 @@ def _deciding_double(name: str, left: Number, right: Constant | Number, test: ir
 
 def _is_short(expr: ir.Expr) -> bool:
     """Whether an operand can be read twice."""
-    if isinstance(expr, (ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent)):
-        return True
-    return isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local)
+    return isinstance(expr, ir.GIVEN) or ir.read_local(expr) is not None
 
 
 def _one_type(
@@ -492,8 +490,7 @@ def decided(
     span, decisive = ctx.span(nodes[1]), ctx.span(nodes[0])
     if not inner:
         return Number(ir.Logical(span, BOOL, name, left, right))
-    variable = ctx.new_variable("decided", BOOL, span, temporary=True)
-    place = ir.Local(span, BOOL, variable)
+    place = ctx.new_local("decided", BOOL, span)
     ctx.emit(ir.Assign(span, place, left))
     load = ir.Load(span, BOOL, place)
     test: ir.Expr = ir.Load(decisive, BOOL, place)
@@ -536,8 +533,7 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     objects = objects_of_any(then, orelse) if is_object(a.type) else None
     if not then_block and not else_block:
         return replace(_select(span, test, a, b, weak, doubles), objects=objects)
-    variable = ctx.new_variable("chosen", a.type, span, temporary=True)
-    place = ir.Local(span, a.type, variable)
+    place = ctx.new_local("chosen", a.type, span)
     ctx.emit(
         ir.If(
             span, test,

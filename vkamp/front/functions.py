@@ -16,9 +16,10 @@ from typing import Any, NoReturn
 from vkamp.errors import CompileError, Span
 from vkamp.front import advice, convert, references, sharing
 from vkamp.front.argument_packing import ArgumentPacking, is_weak_float, pack, pack_captured, specialise
-from vkamp.front.context import Context, Frame, Instance, Module, NeedsElementsError, Slot
+from vkamp.front.context import Context, NeedsElementsError, Slot
 from vkamp.front.doubles import without_unread
 from vkamp.front.library import is_of_package, library_caller
+from vkamp.front.module import Frame, Instance, Module
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of
 from vkamp.front.parameters import head_of
@@ -42,6 +43,7 @@ from vkamp.front.values import (
     is_none,
     place_parts,
     with_place_parts,
+    with_root,
 )
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import FLOAT16, FLOAT64, INT32, Scalar, Struct, Vector
@@ -153,8 +155,8 @@ def _evaluate(ctx: Context, node: ast.Call, owner: _Argument | None) -> CallArgu
         ctx.fail("VKA101", node, what="`**` unpacking", advice="write the arguments one by one")
     before = len(ctx.block)
     values = ctx.operands(*node.args, *(k.value for k in node.keywords))
-    if owner is not None and len(ctx.block) > before:
-        owner = ctx.keep(owner[0], before)[0], owner[1]
+    if owner is not None:
+        owner = ctx.kept(owner[0], before), owner[1]
     positional = list(zip(values, node.args, strict=False))
     named = {
         k.arg: (v, k.value) for k, v in zip(node.keywords, values[len(node.args) :], strict=True) if k.arg is not None
@@ -386,7 +388,7 @@ def _outside(place: ir.Place, instance: Instance, packing: ArgumentPacking) -> i
     """What a place of a function is at its call."""
     root = ir.root_of(place)
     if isinstance(root, ir.Local) and root.variable.name in instance.roots:
-        return references.with_root(place, packing.outer[instance.roots[root.variable.name]])
+        return with_root(place, packing.outer[instance.roots[root.variable.name]])
     return place
 
 
@@ -537,13 +539,11 @@ def _lower_function(ctx: Context, function: _Callee, packing: ArgumentPacking, n
     for name, bind in packing.bind:
         value = bind(callee, name, definition)
         kind = "variable" if isinstance(value, (Element, TupleValue)) else "alias"
-        callee.slots[name] = Slot(value, definition, kind)
+        callee.bind(name, Slot(value, definition, kind))
         if isinstance(value, Element) and isinstance(value.place, ir.Local):
             variable = value.place.variable
             if name in captured and not references.is_struct(value):
                 callee.fixed.add(variable.name)
-        assert callee.assigned is not None
-        callee.assigned.add(name)
     # What is not None does not come to `if name is None:`.
     callee.rebound -= {n for n in with_default(source.node) if not is_none(callee.slots[n].value)}
     params = tuple(callee.parameters)

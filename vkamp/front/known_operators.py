@@ -116,4 +116,5 @@ def _of(expr: ir.Expr, operands: list[ir.Load]) -> str | None:
 
 
 def _variable(expr: ir.Expr) -> ir.Variable | None:
-    return expr.place.variable if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) else None
+    local = ir.read_local(expr)
+    return None if local is None else local.variable

@@ -14,11 +14,12 @@ from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice, references, sharing, varying
 from vkamp.front.array_vectors import without_array_vectors
 from vkamp.front.choices import with_tables
-from vkamp.front.context import Context, Frame, Module, Slot
+from vkamp.front.context import Context, Slot
 from vkamp.front.convert import NeededAsConstantError
 from vkamp.front.counters import CopiesNeededError
 from vkamp.front.doubles import without_unread
 from vkamp.front.guards import Guard, different
+from vkamp.front.module import Frame, Module
 from vkamp.front.names import bind_argument, outside_lookup, wrap
 from vkamp.front.parameters import head_of
 from vkamp.front.scopes import assigned_once

@@ -13,7 +13,6 @@ from vkamp.front import convert
 from vkamp.front.context import Context, Slot
 from vkamp.front.match_names import unsupported
 from vkamp.front.values import Number, Object, TupleValue, Value
-from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL
 
 
@@ -58,13 +57,9 @@ def _subject(ctx: Context, node: ast.expr, value: Value) -> ast.Name:
         return node
     text = ctx.text(node)
     kept: Value = value
-    if isinstance(value, Number) and not isinstance(
-        value.expr, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex)
-    ):
-        kept = Number(ctx.temporary("subject", value.expr), value.weak, value.double)
-    ctx.slots[text] = Slot(kept, ctx.span(node), "alias")
-    if ctx.assigned is not None:
-        ctx.assigned.add(text)
+    if isinstance(value, Number):
+        kept = Number(ctx.stable(value.expr, "subject"), value.weak, value.double)
+    ctx.bind(text, Slot(kept, ctx.span(node), "alias"))
     return ast.copy_location(ast.Name(text, ast.Load()), node)
 
 

@@ -410,15 +410,13 @@ def _map(ctx: Context, node: ast.Call) -> Value:
     counter = bodies.fresh("element")
     number = ir.Load(ctx.span(node), INT32, counter)
     elements = [Number(_read(element_place(source, number))) for source in sources]
-    ctx.depth += 1
-    with ctx.nested() as block:
+    with ctx.inner() as block:
         operands = tuple(zip(elements, node.args[1:], strict=True))
         result = _applied(ctx, function, node, operands)
         element = kinds[0].element
         assert isinstance(element, Scalar)
         expr = convert.assignable(ctx, result, element, node, "an element of a matrix")
         block.append(ir.Assign(ctx.span(node), element_place(place, number), expr))
-    ctx.depth -= 1
     loop = bodies.loop(counter, kinds[0].shape[-1], *block)
     _emit(ctx, node, "map", (), (place,), (loop,))
     return made
@@ -508,6 +506,4 @@ def _bind(ctx: Context, target: ast.Name, value: ArrayRef, node: ast.stmt) -> No
         ctx.new_matrices.discard(made.place.variable.name)  # type: ignore[attr-defined]
         source = place_of(value, node, ctx)
         _emit(ctx, node, "convert", (_read(source),), (place,), _bodies(ctx, node).convert(place, source))
-    ctx.slots[target.id] = Slot(made, ctx.span(target), "alias", ctx.block)
-    if ctx.assigned is not None:
-        ctx.assigned.add(target.id)
+    ctx.bind(target.id, Slot(made, ctx.span(target), "alias", ctx.block))

@@ -12,8 +12,9 @@ import numpy as np
 
 from vkamp.errors import Span, UnsupportedFeatureError, diagnostic
 from vkamp.front import advice
-from vkamp.front.context import Context, Module
+from vkamp.front.context import Context
 from vkamp.front.guards import Place
+from vkamp.front.module import Module
 from vkamp.front.operators import DEFAULT, parts_of
 from vkamp.front.signature import (
     ArgType,

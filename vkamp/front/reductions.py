@@ -50,14 +50,7 @@ def _next(ctx: Context, value: Value, item: Thunk) -> tuple[Value, Value]:
     """The next item, and a value that was computed before it as it was then."""
     before = len(ctx.block)
     found = item()
-    if ctx.has_effects(before):
-        value, _ = ctx.keep(value, before)
-    return value, found
-
-
-def _accumulator(ctx: Context, name: str, kind: Type, node: ast.expr) -> ir.Local:
-    span = ctx.span(node)
-    return ir.Local(span, kind, ctx.new_variable(name, kind, span, temporary=True))
+    return ctx.kept(value, before), found
 
 
 def _load(place: ir.Local) -> ir.Load:
@@ -104,7 +97,7 @@ def _accumulated(ctx: Context, node: ast.Call, operator: ast.operator, neutral: 
         nonlocal place
         if place is None:
             kind = _value_of(ctx, joined(start, item), node).type
-            place = _accumulator(ctx, "total" if neutral == 0 else "product", kind, node)
+            place = ctx.new_local("total" if neutral == 0 else "product", kind, ctx.span(node))
         result = _value_of(ctx, joined(Element(place), item), node)
         ctx.emit(ir.Assign(place.span, place, result, update=True))
 
@@ -167,7 +160,7 @@ def _decide(
     """Whether an item's test is ``until``, at which the others are left out."""
     if isinstance(items, list):
         return _decide_short(ctx, node, items, test, until=until)
-    place = _accumulator(ctx, "found" if until else "holds", BOOL, node)
+    place = ctx.new_local("found" if until else "holds", BOOL, ctx.span(node))
     span = place.span
 
     def body(item: Value) -> None:
@@ -202,7 +195,7 @@ def _decide_short(
         for _, found in reversed(tests[:-1]):
             result = ir.Logical(span, BOOL, "or" if until else "and", found, result)
         return Constant(bool(result.value)) if isinstance(result, ir.Const) else Number(result)
-    place = _accumulator(ctx, "found" if until else "holds", BOOL, node)
+    place = ctx.new_local("found" if until else "holds", BOOL, ctx.span(node))
     for k, (block, found) in enumerate(tests):
         statements = (*block, ir.Assign(span, place, found))
         if k == 0:
@@ -271,7 +264,7 @@ def _extreme_of_many(
         value = items.item(Constant(0))
         kind = _value_of(ctx, smaller(value, value), part).type
         assert isinstance(kind, Scalar)
-        place = _accumulator(ctx, "best", kind, node)
+        place = ctx.new_local("best", kind, ctx.span(node))
         ctx.emit(ir.Assign(span, place, convert.convert(ctx, convert.number(ctx, value, part), kind, part)))
 
         def better(item: Value) -> None:
@@ -295,7 +288,7 @@ def _extreme_of_some(
     one.
     """
     span = ctx.span(node)
-    found = _accumulator(ctx, "found", BOOL, node)
+    found = ctx.new_local("found", BOOL, ctx.span(node))
     place: ir.Local | None = None
 
     def body(item: Value) -> None:
@@ -305,7 +298,7 @@ def _extreme_of_some(
         kind = _value_of(ctx, smaller(Number(expr), Number(expr)), part).type
         assert isinstance(kind, Scalar)
         if place is None:
-            place = _accumulator(ctx, "best", kind, node)
+            place = ctx.new_local("best", kind, ctx.span(node))
         value = convert.cast(expr, kind, span)
         result = _value_of(ctx, smaller(Element(place), Number(expr)), part)
         ctx.emit(ir.Assign(span, place, ir.Select(span, kind, _load(found), result, value)))
@@ -355,8 +348,7 @@ def contains(ctx: Context, node: ast.Compare) -> Value:
     sequence = try_sequence(ctx, right)
     if sequence is None:
         ctx.fail("VKA125", right, text=ctx.text(right), what=ctx.describe(ctx.expr(right)))
-    left = ctx.keep(left, before)[0] if ctx.has_effects(before) else left
-    found = _within(ctx, left, sequence, node, right)
+    found = _within(ctx, ctx.kept(left, before), sequence, node, right)
     if not isinstance(node.ops[0], ast.NotIn):
         return found
     if isinstance(found, Constant):

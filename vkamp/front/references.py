@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import repeat
 
 from vkamp.errors import Note, Span
 from vkamp.front import convert
-from vkamp.front.context import Context, Slot, contains_load
+from vkamp.front.context import Context, Slot
 from vkamp.front.reaching import with_one_binding
 from vkamp.front.scopes import all_nodes, own_nodes
 from vkamp.front.values import (
@@ -92,14 +91,6 @@ def structure(place: ir.Place) -> Hashable:
     return with_place_parts(place, repeat(ir.Const(place.span, INT32, 0)))
 
 
-def with_root(place: ir.Place, root: ir.Place) -> ir.Place:
-    """The same part of something else."""
-    if isinstance(place, (ir.Local, ir.BufferElement)):
-        return root
-    assert isinstance(place, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
-    return replace(place, base=with_root(place.base, root))
-
-
 def is_object(place: ir.Place) -> bool:
     """Whether a place is in a struct of this thread alone, and not in an array or a container."""
     root = ir.root_of(place)
@@ -119,18 +110,19 @@ def is_new(ctx: Context, place: ir.Place) -> bool:
 
 def _is_fixed(ctx: Context, part: ir.Expr) -> bool:
     """Whether a subscript is short and never changes while a name that has it can be read."""
-    if isinstance(part, (ir.Const, ir.ScalarValue, ir.ThreadIndex, ir.SubgroupIndex, ir.BufferExtent)):
+    if isinstance(part, (ir.Const, *ir.GIVEN)):
         return True
-    if not (isinstance(part, ir.Load) and isinstance(part.place, ir.Local)):
+    local = ir.read_local(part)
+    if local is None:
         return False
-    variable = part.place.variable
+    variable = local.variable
     if variable.name in ctx.moving:
         return False
     if variable.temporary or variable.name in ctx.subscripts:
         return True
     if ctx.is_unrolled:
         return False
-    names = (n for n, s in ctx.slots.items() if s.value == Element(part.place))
+    names = (n for n, s in ctx.slots.items() if s.value == Element(local))
     return any(n in ctx.once_bound for n in names)
 
 
@@ -146,7 +138,7 @@ def stable(ctx: Context, place: ir.Place, name: str) -> ir.Place:
 def _variable_place(ctx: Context, place: ir.Place, name: str) -> ir.Place:
     """The place with variables for its subscripts, which other assignments change."""
     parts = [ctx.temporary(f"{name}_index", convert.cast(p, INT32, p.span)) for p in place_parts(place)]
-    ctx.moving.update(p.place.variable.name for p in parts if isinstance(p, ir.Load) and isinstance(p.place, ir.Local))
+    ctx.moving.update(local.variable.name for local in map(ir.read_local, parts) if local is not None)
     return with_place_parts(place, iter(parts))
 
 
@@ -195,17 +187,6 @@ def may_change(ctx: Context, target: ast.expr, place: ir.Place) -> bool:
     return isinstance(value, (ArrayRef, Element)) and memory_of(ctx, place) == memory_of(ctx, value.place)
 
 
-def _assign_parts(ctx: Context, known: ir.Place, place: ir.Place, span: Span) -> None:
-    """Makes a place with variable subscripts another one of the same structure."""
-    values = [convert.cast(p, INT32, p.span) for p in place_parts(place)]
-    if len(values) > 1:
-        values = [ctx.temporary("value", v) if contains_load(v) else v for v in values]
-    for variable, value in zip(place_parts(known), values, strict=True):
-        assert isinstance(variable, ir.Load)
-        if variable != value:
-            ctx.emit(ir.Assign(span, variable.place, value))
-
-
 # -- names ---------------------------------------------------------------------------------------------------------
 
 
@@ -241,8 +222,8 @@ def own_parameters(ctx: Context, span: Span) -> None:
             _copy_object(ctx, own, place, span, is_shared=True)
             place = own
         else:
-            parts = [p.place for p in place_parts(place) if isinstance(p, ir.Load)]
-            ctx.moving.update(p.variable.name for p in parts if isinstance(p, ir.Local))
+            locals_ = map(ir.read_local, place_parts(place))
+            ctx.moving.update(local.variable.name for local in locals_ if local is not None)
         ctx.slots[name] = Slot(Element(place), slot.span, slot.kind)
 
 
@@ -309,7 +290,7 @@ def _bind_anew(ctx: Context, target: ast.Name, slot: Slot | None, value: Element
     if isinstance(known, ir.Local) and _is_sole(ctx, known):
         _copy_object(ctx, known, place, span, is_shared=is_shared)
     elif is_shared and _is_movable(ctx, known) and structure(known) == structure(place):
-        _assign_parts(ctx, known, place, span)
+        convert.assign_numbers(ctx, place_parts(known), place_parts(place), span)
     else:
         first, new = _described(ctx, known), "a new object" if not is_shared else _described(ctx, place)
         notes = (Note(slot.span, f"here it is {first}"),)
@@ -318,10 +299,8 @@ def _bind_anew(ctx: Context, target: ast.Name, slot: Slot | None, value: Element
 
 def _is_movable(ctx: Context, place: ir.Place) -> bool:
     """Whether the subscripts of a place are variables that assignments change."""
-    parts = [p.place for p in place_parts(place) if isinstance(p, ir.Load)]
-    if len(parts) < len(place_parts(place)):
-        return False
-    return all(isinstance(p, ir.Local) and p.variable.name in ctx.moving for p in parts)
+    locals_ = map(ir.read_local, place_parts(place))
+    return all(local is not None and local.variable.name in ctx.moving for local in locals_)
 
 
 def _described(ctx: Context, place: ir.Place) -> str:
@@ -400,7 +379,7 @@ def _chosen_element(
         test = ctx.stable(test, "chosen") if several else test
         parts: Iterator[ir.Expr] = (a if a == b else ir.Select(span, INT32, test, a, b) for a, b in whole)
         return with_place_parts(then, parts)
-    places = [ir.Local(span, INT32, ctx.new_variable("chosen", INT32, span, temporary=True)) for _ in whole]
+    places = [ctx.new_local("chosen", INT32, span) for _ in whole]
     inside = [
         (*block, *(ir.Assign(pair[side].span, place, pair[side]) for place, pair in zip(places, whole, strict=True)))
         for side, block in enumerate(blocks)

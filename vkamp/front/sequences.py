@@ -187,7 +187,38 @@ def _of_comprehension(ctx: Context, node: ast.GeneratorExp | ast.ListComp) -> Se
 # -- ranges --------------------------------------------------------------------------------------------------------
 
 
-def range_type(ctx: Context, numbers: list[Constant | Number], call: ast.Call) -> Scalar:
+def range_bounds(
+    ctx: Context, call: ast.Call, held: Callable[[ir.Expr], ir.Expr] = lambda bound: bound
+) -> tuple[tuple[ir.Expr, ir.Expr, ir.Expr], bool]:
+    """The start, stop and step of a range in their common type, and whether all its arguments are literals.
+
+    ``held``: what is done with the arguments before they are used.
+    """
+    args, span = _arguments(ctx, call, 1, 3, "range(n)"), ctx.span(call)
+    numbers = [convert.number(ctx, v, n) for v, n in zip(ctx.operands(*args), args, strict=True)]
+    kind = _range_type(ctx, numbers, call)
+    bounds = [held(convert.convert(ctx, n, kind, part)) for n, part in zip(numbers, args, strict=True)]
+    if len(bounds) == 1:
+        bounds.insert(0, ir.Const(span, kind, 0))
+    if len(bounds) == 2:
+        bounds.append(ir.Const(span, kind, 1))
+    start, stop, step = bounds
+    if isinstance(step, ir.Const) and step.value == 0:
+        ctx.fail("VKA112", args[2])
+    return (start, stop, step), all(isinstance(n, Constant) for n in numbers)
+
+
+def static_bounds(ctx: Context, call: ast.Call) -> range:
+    """The numbers of a ``static_range``."""
+    args = _arguments(ctx, call, 1, 3, f"{ctx.text(call.func)}(n)")
+    what = "a bound of static_range"
+    bounds = [convert.constant_int(ctx, v, n, what) for v, n in zip(ctx.operands(*args), args, strict=True)]
+    if len(bounds) == 3 and bounds[2] == 0:
+        ctx.fail("VKA112", args[2])
+    return range(*bounds)
+
+
+def _range_type(ctx: Context, numbers: list[Constant | Number], call: ast.Call) -> Scalar:
     """The type in which the arguments of a range meet."""
     found: Constant | Number = numbers[0]
     for other in numbers[1:]:
@@ -214,33 +245,20 @@ def _arguments(ctx: Context, node: ast.Call, least: int, most: int, usage: str) 
 
 
 def _static_range(ctx: Context, node: ast.Call) -> Sequence:
-    args = _arguments(ctx, node, 1, 3, f"{ctx.text(node.func)}(n)")
-    what = "a bound of static_range"
-    bounds = [convert.constant_int(ctx, v, n, what) for v, n in zip(ctx.operands(*args), args, strict=True)]
-    if len(bounds) == 3 and bounds[2] == 0:
-        ctx.fail("VKA112", args[2])
-    return listed(ctx, tuple(Constant(k) for k in range(*bounds)), node)
+    return listed(ctx, tuple(map(Constant, static_bounds(ctx, node))), node)
 
 
 def _range(ctx: Context, node: ast.Call) -> Sequence:
-    args = _arguments(ctx, node, 1, 3, "range(n)")
-    span = ctx.span(node)
-    numbers = [convert.number(ctx, v, n) for v, n in zip(ctx.operands(*args), args, strict=True)]
-    kind = range_type(ctx, numbers, node)
-    exprs = [ctx.stable(convert.convert(ctx, n, kind, part), "bound") for n, part in zip(numbers, args, strict=True)]
-    start = exprs[0] if len(exprs) > 1 else ir.Const(span, kind, 0)
-    stop = exprs[1] if len(exprs) > 1 else exprs[0]
-    step = exprs[2] if len(exprs) > 2 else ir.Const(span, kind, 1)
+    (start, stop, step), weak = range_bounds(ctx, node, lambda bound: ctx.stable(bound, "bound"))
+    span, kind = ctx.span(node), step.type
     if not isinstance(step, ir.Const):
-        convert.no_constant(ctx, Number(step), args[2], "the step of this range", "a whole number")
-    if step.value == 0:
-        ctx.fail("VKA112", args[2])
+        convert.no_constant(ctx, Number(step), node.args[2], "the step of this range", "a whole number")
+    assert isinstance(kind, Scalar)
+    steps: range | None = None
     if isinstance(start, ir.Const) and isinstance(stop, ir.Const):
         steps = range(int(start.value), int(stop.value), int(step.value))
-        weak = all(isinstance(n, Constant) for n in numbers)
         length: ir.Expr = _number(ctx, len(steps), node)
     else:
-        steps, weak = None, False
         length = _range_length(span, kind, start, stop, int(step.value))
 
     def item(at: Value) -> Value:
@@ -430,9 +448,7 @@ def _bind(ctx: Context, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name):
         if not isinstance(value, (Constant, TupleValue)):
             value = _once(ctx, value, target.id)
-        ctx.slots[target.id] = Slot(value, ctx.span(target), "alias")
-        if ctx.assigned is not None:
-            ctx.assigned.add(target.id)
+        ctx.bind(target.id, Slot(value, ctx.span(target), "alias"))
         return
     if not isinstance(target, (ast.Tuple, ast.List)):
         ctx.refuse(target)
@@ -444,8 +460,9 @@ def _bind(ctx: Context, target: ast.expr, value: Value) -> None:
 def _once(ctx: Context, value: Value, name: str) -> Value:
     """A number in memory is read once for each item."""
     if isinstance(value, Number):
-        simple = isinstance(value.expr, ir.Load) and isinstance(value.expr.place, ir.Local)
-        return value if simple else Number(ctx.stable(value.expr, name), value.weak, value.double)
+        if ir.read_local(value.expr) is not None:
+            return value
+        return Number(ctx.stable(value.expr, name), value.weak, value.double)
     place = getattr(value, "place", None)
     if isinstance(place, ir.Place) and isinstance(place.type, (Scalar, Vector)):
         return ctx.held(Number(loaded(place, place.span), objects=objects_of(value)), name)
@@ -497,10 +514,7 @@ def tuple_of(ctx: Context, node: ast.expr) -> TupleValue:
     for k in range(sequence.count):
         before = len(ctx.block)
         value = sequence.item(Constant(k))
-        if ctx.has_effects(before):
-            at = before
-            for i, earlier in enumerate(values):
-                values[i], at = ctx.keep(earlier, at)
+        ctx.keep_all(values, before)
         values.append(value)
     return TupleValue(tuple(values))
 
@@ -536,9 +550,7 @@ def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
         for k in range(count):
             # The text of an item is no name that a program can have.
             name = f"{ctx.text(node.value)}[{k}]"
-            ctx.slots[name] = Slot(sequence.item(Constant(k)), ctx.span(node), "alias")
-            if ctx.assigned is not None:
-                ctx.assigned.add(name)
+            ctx.bind(name, Slot(sequence.item(Constant(k)), ctx.span(node), "alias"))
             out.append(ast.copy_location(ast.Name(name, ast.Load()), node))
     return out
 
@@ -630,15 +642,10 @@ def run(
         start = operation(span, start.type, "add", start, step)
     variable = ctx.new_variable(name if name and sequence.bounds else f"{name or 'item'}_at", start.type, span)
     counter = Number(ir.Load(span, start.type, ir.Local(span, start.type, variable)))
-    assigned = ctx.assigned
-    ctx.assigned = None if assigned is None else set(assigned)
-    ctx.depth += 1
-    with ctx.nested() as block:
+    with ctx.conditional() as block:
         body(counter if sequence.bounds else sequence.item(counter))
         if decided is not None:
             ctx.emit(ir.If(span, decided(), (ir.Break(span),), ()))
-    ctx.depth -= 1
-    ctx.assigned = assigned
     ctx.emit(ir.For(span, variable, start, stop, step, tuple(block)))
 
 

@@ -17,7 +17,8 @@ from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 from vkamp.errors import Note, Span
-from vkamp.front.context import Context, Module, VectorEffects
+from vkamp.front.context import Context
+from vkamp.front.module import Module, VectorEffects
 from vkamp.front.values import Element, TupleValue, Value, of_launch
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import INT32, Array, Scalar, Struct, is_object

@@ -37,11 +37,6 @@ def _pair(left: _Operand, right: _Operand) -> tuple[ir.Expr, ir.Expr, bool] | No
     return signed, unsigned, kinds[0] == "uint"
 
 
-def _twice(ctx: Context, expr: ir.Expr) -> ir.Expr:
-    """An operand that is evaluated twice: a local as it is."""
-    return expr if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) else ctx.stable(expr)
-
-
 def _never_negative(expr: ir.Expr) -> bool:
     """Whether a value is certainly not negative, whatever the function's variables are."""
     return NO_VARIABLES.non_negative(expr)
@@ -60,7 +55,7 @@ def compare(ctx: Context, name: Any, left: _Operand, right: _Operand, span: Span
         return ir.Const(span, BOOL, negative_decides)
     known = _never_negative(signed)
     if not known:
-        signed = _twice(ctx, signed)
+        signed = ctx.in_local(signed)
     test = ir.Compare(span, BOOL, op, convert.cast(signed, kind, span), convert.cast(unsigned, kind, span))
     if known:
         return test
@@ -79,8 +74,8 @@ def extreme(ctx: Context, name: str, left: _Operand, right: _Operand, span: Span
     kind = UINT64 if wide else UINT32
     known = _never_negative(signed)
     if not known:
-        signed = _twice(ctx, signed)
-    other = unsigned if known else _twice(ctx, unsigned)
+        signed = ctx.in_local(signed)
+    other = unsigned if known else ctx.in_local(unsigned)
     both = ir.Builtin(span, kind, name, (convert.cast(signed, kind, span), convert.cast(other, kind, span)))
     result = convert.cast(both, INT64 if wide else INT32, span) if name == "min" else both
     if known:

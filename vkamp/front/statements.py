@@ -10,7 +10,6 @@ from typing import NoReturn
 
 from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
 from vkamp.front import convert
-from vkamp.front.arity import no_keywords, wrong_count
 from vkamp.front.assignments import changes_kind, settle, store
 from vkamp.front.attempts import Attempt
 from vkamp.front.choices import can_choose
@@ -22,7 +21,15 @@ from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
 from vkamp.front.names import marked_name, named_callee
 from vkamp.front.returns import flatten
-from vkamp.front.sequences import Sequence, items_of, listed, no_sequence, range_type, try_sequence
+from vkamp.front.sequences import (
+    Sequence,
+    items_of,
+    listed,
+    no_sequence,
+    range_bounds,
+    static_bounds,
+    try_sequence,
+)
 from vkamp.front.values import (
     ArrayRef,
     BoundFunction,
@@ -132,10 +139,8 @@ def _assert_message(ctx: Context, node: ast.expr) -> str:
 def _branch(ctx: Context, body: list[ast.stmt], entry: set[str] | None) -> tuple[ir.Block, set[str] | None]:
     """A nested block, from a state of assignment to the state at its end."""
     ctx.assigned = None if entry is None else set(entry)
-    ctx.depth += 1
-    with ctx.nested() as block:
+    with ctx.inner() as block:
         ctx.statements(body)
-    ctx.depth -= 1
     return tuple(block), ctx.assigned
 
 
@@ -174,8 +179,7 @@ def _while(ctx: Context, node: ast.While) -> None:
         return
     reachable, returns = ctx.assigned is not None, ctx.reached_returns
     ctx.loops.append(LoopExits())
-    ctx.depth += 1
-    with ctx.nested() as block:
+    with ctx.inner() as block:
         test = truth_of(ctx, node.test)
         end = assigned_after(ctx, node.test, False)
         leading = len(block)
@@ -184,7 +188,6 @@ def _while(ctx: Context, node: ast.While) -> None:
             ctx.emit(ir.If(span, ir.Unary(span, BOOL, "not", test), (ir.Break(span),), ()))
         ctx.assigned = assigned_after(ctx, node.test, True)
         ctx.statements(node.body)
-    ctx.depth -= 1
     exits = _exits(ctx).breaks
     endless = isinstance(test, ir.Const) and bool(test.value)
     if endless and not exits and ctx.reached_returns == returns and reachable:
@@ -205,12 +208,6 @@ def _for(ctx: Context, node: ast.For) -> None:
         _sequence_for(ctx, node)
         return
     assert isinstance(call, ast.Call) and isinstance(node.target, ast.Name)
-    for arg in call.args:
-        if isinstance(arg, ast.Starred):
-            ctx.refuse(arg)
-    no_keywords(ctx, call)
-    if not 1 <= len(call.args) <= 3:
-        wrong_count(ctx, call, ctx.text(call.func), "1 to 3", f"{ctx.text(call.func)}(n)")
     if kind == "static_range":
         _static_for(ctx, node, node.target, call)
     else:
@@ -254,11 +251,9 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
     entry = ctx.assigned
     ctx.loops.append(LoopExits())
     ctx.assigned = None if entry is None else set(entry)
-    ctx.depth += 1
-    with ctx.nested() as block:
+    with ctx.inner() as block:
         _bind_item(ctx, node, sequence.item(counter), own)
         ctx.statements(node.body)
-    ctx.depth -= 1
     end = ctx.assigned
     exits = _exits(ctx)
     ctx.assigned = _join(end, *exits.breaks, *exits.continues) if sequence.count else entry
@@ -332,9 +327,7 @@ def _name_item(ctx: Context, target: ast.expr, item: Value, changed: set[str]) -
     if isinstance(target, ast.Name):
         if target.id in changed and ctx.vector_of(item) is not None:
             item = _own_vector(ctx, target, item)
-        ctx.slots[target.id] = Slot(item, ctx.span(target), "unrolled")
-        if ctx.assigned is not None:
-            ctx.assigned.add(target.id)
+        ctx.bind(target.id, Slot(item, ctx.span(target), "unrolled"))
         return
     assert isinstance(target, (ast.Tuple, ast.List))
     for part, value in zip(target.elts, items_of(ctx, item, target, target), strict=True):
@@ -345,10 +338,9 @@ def _own_vector(ctx: Context, target: ast.Name, item: Value) -> Element:
     """A variable for a vector that a loop iterates over, which in Python is the vector itself."""
     expr = convert.vector(ctx, item, target)
     assert expr is not None
-    kept = ctx.temporary(target.id, expr)
-    assert isinstance(kept, ir.Load) and isinstance(kept.place, ir.Local)
-    ctx.share(kept.place.variable, expr.span, "moved", objects_of(item) or ())
-    return Element(kept.place)
+    place = ctx.local_of(target.id, expr)
+    ctx.share(place.variable, expr.span, "moved", objects_of(item) or ())
+    return Element(place)
 
 
 def _bind_item(ctx: Context, node: ast.For, item: Value, own: bool) -> None:
@@ -379,17 +371,12 @@ def _is_left(body: list[ast.stmt], *kinds: type[ast.stmt]) -> bool:
 
 
 def _static_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
-    values = ctx.operands(*call.args)
-    bounds = [
-        convert.constant_int(ctx, v, n, "a bound of static_range") for v, n in zip(values, call.args, strict=True)
-    ]
-    if len(bounds) == 3 and bounds[2] == 0:
-        ctx.fail("VKA112", call.args[2])
+    steps = static_bounds(ctx, call)
     low, high = int_range(INT32)
-    for bound, part in zip(bounds, call.args, strict=True):
+    bounds = [steps.stop] if len(call.args) == 1 else [steps.start, steps.stop, steps.step]
+    for bound, part in zip(bounds, call.args, strict=False):
         if not low <= bound <= high:
             convert.misfit(ctx, ctx.span(part), bound, INT32, "count from 0, and add the difference in the body")
-    steps = range(*bounds)
     if len(steps) > _UNROLL_LIMIT:
         ctx.fail("VKA113", call, count=len(steps), limit=_UNROLL_LIMIT)
     slot = ctx.slots.get(target.id)
@@ -461,9 +448,7 @@ def _static_body(ctx: Context, node: ast.For, target: ast.Name, value: Constant,
     if kept is not None:
         ctx.slots[target.id] = kept
         store(ctx, target, value, target, node)
-    ctx.slots[target.id] = Slot(value, ctx.span(target), "unrolled")
-    if ctx.assigned is not None:
-        ctx.assigned.add(target.id)
+    ctx.bind(target.id, Slot(value, ctx.span(target), "unrolled"))
     ctx.depth += 1
     ctx.statements(node.body)
     ctx.depth -= 1
@@ -528,17 +513,9 @@ def _is_number(slot: Slot) -> bool:
 
 
 def _range_for(ctx: Context, node: ast.For, target: ast.Name, call: ast.Call) -> None:
-    values = ctx.operands(*call.args)
-    numbers = [convert.number(ctx, v, n) for v, n in zip(values, call.args, strict=True)]
-    kind = range_type(ctx, numbers, call)
-    exprs = [convert.convert(ctx, n, kind, part) for n, part in zip(numbers, call.args, strict=True)]
-    span = ctx.span(node)
-    zero, one = ir.Const(span, kind, 0), ir.Const(span, kind, 1)
-    start = exprs[0] if len(exprs) > 1 else zero
-    stop = exprs[1] if len(exprs) > 1 else exprs[0]
-    step = exprs[2] if len(exprs) > 2 else one
-    if isinstance(step, ir.Const) and step.value == 0:
-        ctx.fail("VKA112", call.args[2])
+    (start, stop, step), _ = range_bounds(ctx, call)
+    span, kind = ctx.span(node), step.type
+    assert isinstance(kind, Scalar)
     variable = _loop_variable(ctx, target, kind)
     entry = ctx.assigned
     ctx.loops.append(LoopExits())

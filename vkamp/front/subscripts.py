@@ -97,11 +97,9 @@ def _owner_and_key(ctx: Context, node: ast.Subscript) -> tuple[Value, Value]:
         return owner, key
     owner, before = ctx.expr(node.value), len(ctx.block)
     key = ctx.expr(node.slice)
-    if ctx.has_effects(before):
-        if isinstance(owner, Element):
-            return Element(ctx.keep_place(owner.place, before)[0]), key
-        owner = ctx.keep(owner, before)[0]
-    return owner, key
+    if isinstance(owner, Element) and ctx.has_effects(before):
+        return Element(ctx.keep_place(owner.place, before)[0]), key
+    return ctx.kept(owner, before), key
 
 
 def _slice(ctx: Context, node: ast.Subscript) -> Value:

@@ -314,6 +314,14 @@ def place_parts(place: ir.Place) -> list[ir.Expr]:
     return [*inner, *place.indices, *place.extent] if isinstance(place, ir.ViewElement) else inner
 
 
+def with_root(place: ir.Place, root: ir.Place) -> ir.Place:
+    """The same part of something else."""
+    if isinstance(place, (ir.Local, ir.BufferElement)):
+        return root
+    assert isinstance(place, (ir.ArrayElement, ir.ComponentsOf, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
+    return replace(place, base=with_root(place.base, root))
+
+
 def with_place_parts(place: ir.Place, parts: Iterator[ir.Expr]) -> ir.Place:
     def some(old: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
         return tuple(next(parts) for _ in old)

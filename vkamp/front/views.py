@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from vkamp.errors import Span
 from vkamp.front import convert
-from vkamp.front.context import Context, contains_load
+from vkamp.front.context import Context
 from vkamp.front.dtypes import element_dtype
 from vkamp.front.values import (
     ArrayRef,
@@ -33,6 +33,7 @@ from vkamp.front.values import (
     Value,
     ViewRef,
     view_parts,
+    with_root,
     with_view_parts,
 )
 from vkamp.ir import nodes as ir
@@ -402,15 +403,7 @@ def over(view: Memory, place: ir.Local) -> Memory:
     if isinstance(view, ViewRef):
         return replace(view, of=over(view.of, place))
     assert isinstance(view, ArrayRef)
-    return ArrayRef(_rooted(view.place, place), view.prefix)
-
-
-def _rooted(place: ir.Place, root: ir.Local) -> ir.Place:
-    """The same part of another variable."""
-    if isinstance(place, ir.Local):
-        return root
-    assert isinstance(place, (ir.ArrayElement, ir.FieldOf, ir.Reinterpreted, ir.ViewElement))
-    return replace(place, base=_rooted(place.base, root))
+    return ArrayRef(with_root(view.place, place), view.prefix)
 
 
 def structure(view: Memory) -> Hashable:
@@ -455,12 +448,7 @@ def variable_view(ctx: Context, view: Memory, name: str) -> Memory:
 
 def assign_view(ctx: Context, view: Memory, value: Memory, span: Span) -> None:
     """Gives a view with variables the numbers of another one."""
-    values = [convert.cast(p, INT32, p.span) for p in view_parts(value)]
-    if len(values) > 1:
-        values = [ctx.temporary("value", v) if contains_load(v) else v for v in values]
-    for variable, part in zip(view_parts(view), values, strict=True):
-        assert isinstance(variable, ir.Load)
-        ctx.emit(ir.Assign(span, variable.place, part))
+    convert.assign_numbers(ctx, view_parts(view), view_parts(value), span)
 
 
 def extent_value(view: Memory, span: Span) -> TupleValue:

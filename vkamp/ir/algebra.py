@@ -90,8 +90,9 @@ def affine(expr: ir.Expr, known: Mapping[str, Affine] = MappingProxyType({})) ->
     """
     if isinstance(expr, ir.Const):
         return {}, int(expr.value)
-    if isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local) and expr.place.variable.name in known:
-        return known[expr.place.variable.name]
+    local = ir.read_local(expr)
+    if local is not None and local.variable.name in known:
+        return known[local.variable.name]
     if isinstance(expr, ir.Binary) and expr.op in ("add", "sub"):
         terms, constant = affine(expr.left, known)
         others, other = affine(expr.right, known)
@@ -154,7 +155,7 @@ def _simplified_quotient(node: ir.Binary) -> ir.Expr:
     if isinstance(left, ir.Binary) and left.op == "add" and isinstance(left.right, ir.Const):
         index = left.left
         whole, rest = divmod(int(left.right.value), int(right.value))
-        variable = index.place.variable if isinstance(index, ir.Load) and isinstance(index.place, ir.Local) else None
-        if rest == 0 and variable is not None and variable.temporary:
+        local = ir.read_local(index)
+        if rest == 0 and local is not None and local.variable.temporary:
             return sum_of(dataclasses.replace(node, left=index), whole)
     return operation(node.span, INT32, "floordiv", left, right) if isinstance(left, ir.Const) else node

@@ -42,7 +42,7 @@ from vkamp.ir.traversal import snake_case as snake_case
 from vkamp.ir.traversal import transform as transform
 from vkamp.ir.traversal import walk as walk
 from vkamp.ir.traversal import walk_statements as walk_statements
-from vkamp.ir.types import INT32, Array, Scalar, Struct, Type
+from vkamp.ir.types import INT32, Array, Scalar, Struct, Type, structs_among
 
 _T = TypeVar("_T")
 
@@ -245,6 +245,10 @@ class Load(Expr):
     place: Place
 
 
+#: What a thread is given: expressions whose value stays the same while it runs.
+GIVEN = (ScalarValue, ThreadIndex, SubgroupIndex, BufferExtent)
+
+
 # -- places --------------------------------------------------------------------------------------------------------
 
 
@@ -253,6 +257,11 @@ class Local(Place):
     """A whole local variable or parameter."""
 
     variable: Variable
+
+
+def read_local(expr: Node) -> Local | None:
+    """The local that an expression is a read of, if it is that alone."""
+    return expr.place if isinstance(expr, Load) and isinstance(expr.place, Local) else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -589,27 +598,14 @@ class Kernel:
 
     def structs(self) -> tuple[Struct, ...]:
         """Every struct type in use, members before the structs that hold them."""
-        found: dict[str, Struct] = {}
+        return structs_among((*(buffer.element for buffer in self.buffers), *self.declared_types()))
 
-        def add(kind: Type) -> None:
-            if isinstance(kind, Array):
-                add(kind.element)
-            elif isinstance(kind, Struct) and kind.name not in found:
-                for member in kind.fields:
-                    add(member.type)
-                found[kind.name] = kind
-
-        for buffer in self.buffers:
-            add(buffer.element)
-        for variable in self.tile_statics:
-            add(variable.type)
+    def declared_types(self) -> Iterator[Type]:
+        """The types of all variables and results of functions."""
+        yield from (v.type for v in self.tile_statics)
         for function in (*self.functions, self.body):
-            for kind in (
-                *(v.type for v in (*function.params, *function.variables)),
-                *function.results,
-            ):
-                add(kind)
-        return tuple(found.values())
+            yield from (v.type for v in (*function.params, *function.variables))
+            yield from function.results
 
 
 def map_functions(kernel: Kernel, change: Callable[[Function], Function]) -> Kernel:

@@ -103,9 +103,8 @@ def substituted(node: _Rewritten, values: Mapping[str, ir.Expr]) -> _Rewritten:
     """An expression or statement in which values replace whole variables, by name."""
 
     def change(node: ir.Node) -> ir.Node:
-        if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):
-            return values.get(node.place.variable.name, node)
-        return node
+        local = ir.read_local(node)
+        return node if local is None else values.get(local.variable.name, node)
 
     return ir.transform(node, change)  # type: ignore[return-value]
 

@@ -10,6 +10,7 @@ import dataclasses
 import importlib
 import math
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -288,6 +289,23 @@ def is_object(kind: Type) -> bool:
     for complex numbers.
     """
     return isinstance(kind, Vector) and not isinstance(kind, Complex)
+
+
+def structs_among(kinds: Iterable[Type]) -> tuple[Struct, ...]:
+    """Every struct among some types and in them, members before the structs that contain them."""
+    found: dict[tuple[str, Struct], Struct] = {}
+
+    def add(kind: Type) -> None:
+        if isinstance(kind, Array):
+            add(kind.element)
+        elif isinstance(kind, Struct) and (kind.name, kind) not in found:
+            for member in kind.fields:
+                add(member.type)
+            found[kind.name, kind] = kind
+
+    for kind in kinds:
+        add(kind)
+    return tuple(found.values())
 
 
 def int_range(scalar: Scalar) -> tuple[int, int]:

@@ -88,7 +88,7 @@ def _is_uniform(expr: ir.Expr, once: frozenset[str]) -> bool:
             continue
         if isinstance(node, ir.ThreadIndex) and node.kind in ("tile", "tile_origin"):
             continue
-        if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):
+        if ir.read_local(node) is not None:
             continue
         if isinstance(node, ir.Local) and node.variable.name in once:
             continue

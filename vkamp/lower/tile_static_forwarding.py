@@ -230,7 +230,7 @@ def _is_index_of(place: ir.BufferElement, uniform: frozenset[str]) -> bool:
         for node in ir.walk(index):
             if isinstance(node, ir.Binary) and node.op in ("add", "sub", "mul"):
                 continue
-            if isinstance(node, ir.Load) and isinstance(node.place, ir.Local):
+            if ir.read_local(node) is not None:
                 continue
             if isinstance(node, ir.Local) and node.variable.storage == "local" and node.variable.name in uniform:
                 continue

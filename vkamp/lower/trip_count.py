@@ -111,5 +111,5 @@ def _times_of_while(loop: ir.While, function: ir.Function) -> int:
 
 
 def _variable(expr: ir.Expr) -> str | None:
-    is_variable = isinstance(expr, ir.Load) and isinstance(expr.place, ir.Local)
-    return expr.place.variable.name if is_variable else None  # type: ignore[attr-defined]
+    local = ir.read_local(expr)
+    return None if local is None else local.variable.name

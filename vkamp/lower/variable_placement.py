@@ -268,7 +268,7 @@ class _Again:
 
     def cost(self, expr: ir.Expr) -> int | None:
         """What an expression costs, ``None`` if its value may be another one later."""
-        if isinstance(expr, (ir.Const, ir.ScalarValue, ir.BufferExtent, ir.ThreadIndex, ir.SubgroupIndex)):
+        if isinstance(expr, (ir.Const, *ir.GIVEN)):
             return 0
         if isinstance(expr, ir.Load):
             return self.load(expr)

@@ -43,7 +43,7 @@ def is_simple(expr: ir.Expr) -> bool:
         return isinstance(expr.place, ir.Local) and isinstance(expr.type, Scalar)
     if isinstance(expr, ir.Cast):
         return expr.type in (INT32, UINT32) and expr.operand.type in (INT32, UINT32) and is_simple(expr.operand)
-    return isinstance(expr, (ir.Const, ir.ThreadIndex, ir.SubgroupIndex, ir.ScalarValue, ir.BufferExtent))
+    return isinstance(expr, (ir.Const, *ir.GIVEN))
 
 
 def uint(value: int) -> ir.Const:
