@@ -103,7 +103,7 @@ class ContainerAccess:
     """What a program does with the elements of one container.
 
     ``reads`` and ``writes`` are plain ones (a whole element or a member of it); ``atomics`` read and write besides.
-    Asking for a container's extent is no access.
+    Asking for a container's extent is not an access.
     """
 
     reads: bool = False

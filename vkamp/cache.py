@@ -141,7 +141,7 @@ def _header(data: bytes) -> bytes:
 
 
 def default_cache(kind: str = "spirv") -> DiskCache:
-    """The cache that the environment asks for, of one kind of data; AmpError if ``VKAMP_CACHE_SIZE`` is no number of
+    """The cache that the environment asks for, of one kind of data; AmpError if ``VKAMP_CACHE_SIZE`` is not a number of
     MiB.
     """
     text = os.environ.get("VKAMP_CACHE_SIZE", "").strip()

@@ -86,7 +86,7 @@ class _LocatedError(AmpError):
 
 
 class CompileError(_LocatedError):
-    """A kernel that is no tile program (AMP: a compile error); raised before any effect."""
+    """A kernel that is not a tile program (AMP: a compile error); raised before any effect."""
 
 
 class InternalCompilerError(_LocatedError):
@@ -210,7 +210,7 @@ def _snippet(span: Span, margin: int) -> list[str]:
 
 
 def name_at(span: Span) -> str:
-    """The name that a span covers, or begins with if an annotation follows; ``""`` if it is no name."""
+    """The name that a span covers, or begins with if an annotation follows; ``""`` if it is not a name."""
     text = linecache.getline(span.file, span.line).encode()[span.column : span.end_column].decode(errors="replace")
     name = text.partition(":")[0]
     return name if name.isidentifier() and span.line == span.end_line and not iskeyword(name) else ""

@@ -286,7 +286,7 @@ MESSAGES: dict[str, Message] = {
         kind="unsupported",
     ),
     "VKA503": Message(
-        "`amp.subgroup.{name}` needs {operation} operations of subgroups; {device} supports {supported}",
+        "`amp.subgroup.{name}` needs {operation} subgroup operations; {device} supports {supported}",
         "run it on another accelerator, or exchange the values through tile_static memory and barriers",
         kind="unsupported",
     ),

@@ -176,7 +176,7 @@ def test_missing_components(accelerator_view):
 
 @row("14", "no subscript", differs="`v[0]` is `v.x`, and `v[k]` the component that the run time chooses, as in Python")
 def test_subscripts(accelerator_view):
-    with pytest.raises(IndexError, match="4 is no component of float3"):
+    with pytest.raises(IndexError, match="4 is not a component of float3"):
         amp.float3(1)[4]
     refused(accelerator_view, "out[i] = v[i][4]", "the subscript 4 is out of range: `v\\[i\\]` has 4 components")
     raw = numbers(3, 4)

@@ -122,7 +122,7 @@ def test_component_errors():
     assert str(caught.value) == "float3 has no components 'xx': they are distinct letters of xyz or rgb"
     with pytest.raises(TypeError, match=r"^\.xy takes a float2, got float3$"):
         v.xy = v
-    with pytest.raises(IndexError, match=r"^3 is no component of float3, which has 3$"):
+    with pytest.raises(IndexError, match=r"^3 is not a component of float3, which has 3$"):
         v[3]
     with pytest.raises(OverflowError):
         amp.int2().x = 2**31

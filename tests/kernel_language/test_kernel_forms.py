@@ -16,7 +16,7 @@ from tests.kernel_language.programs import F32, I32, U32, rows, same, same_rows
 # fmt: off
 @amp.kernel
 def layout(i, a, out):
-    """A docstring, which is no statement."""
+    """A docstring, which is not a statement."""
     k = i[0]; x = a[k]  # noqa: E702
     if x > 2: y = 1  # noqa: E701
     else: y = 2  # noqa: E701

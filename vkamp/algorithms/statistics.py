@@ -26,7 +26,8 @@ from vkamp.algorithms.scalars import device_scalar
 def _along(
     a: Any, axis: Axes, keepdims: bool, accelerator_view: amp.accelerator_view | None
 ) -> tuple[lazy.Lazy, AxisLines, AxisLines | None, amp.accelerator_view]:
-    """The elements in a row, as floats; their lines, all in one or along the axis; ``axis`` as ``combine`` takes it."""
+    """The elements in a row, as floats; their lines: one of all elements, or those along the axis; the lines for
+    ``combine``; and where it runs."""
     source = lazy.of(a)
     view = place(accelerator_view, source)
     row, given = in_lines(converted(source, _floating(source)), axis, keepdims)

@@ -1,8 +1,8 @@
 """Matrices in the form that the kernels of products read: rows without gaps, four elements at a time.
 
-A matrix in another form (with strides, transposed, of a narrow type, with rows whose length is no multiple of four) is
-packed first: it is copied into this form, with zeros after the end of its rows. The copy takes n^2 steps, the product
-n^3 (K. Goto and R. van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008).
+A matrix in another form (with strides, transposed, of a narrow type, with rows whose length is not a multiple of four)
+is packed first: it is copied into this form, with zeros after the end of its rows. The copy takes n^2 steps, the
+product n^3 (K. Goto and R. van de Geijn, *Anatomy of High-Performance Matrix Multiplication*, 2008).
 """
 
 # Kernels have untyped parameters.

@@ -138,7 +138,7 @@ def _restore(made: Any, state: tuple[Any, Any, dict[str, Any]]) -> None:
 
 
 def _names_of_annotations(function: Any) -> dict[str, Any]:
-    """The globals that are used in annotations that are strings: cloudpickle sends only those that the code uses."""
+    """The globals that string annotations use: cloudpickle sends only those that the code uses."""
     texts = [each for each in function.__annotations__.values() if isinstance(each, str)]
     words = {word for text in texts for word in re.findall(r"[^\W\d]\w*", text)}
     return {word: function.__globals__[word] for word in sorted(words) if word in function.__globals__}

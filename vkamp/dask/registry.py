@@ -54,7 +54,7 @@ def _serialize_block(block: Block) -> tuple[dict[str, Any], list[Any]]:
 
 
 def _block_of(header: dict[str, Any], frames: list[Any]) -> Any:
-    """A block on this worker's device; a numpy array in a process that is no worker of vkamp, such as the client."""
+    """A block on this worker's device; a numpy array in a process that is not a worker of vkamp, such as the client."""
     values = containers.values_of(header, frames)
     if spilling.buffer() is not None and not lacks(values.dtype):
         return Block(_container_of(header, frames))

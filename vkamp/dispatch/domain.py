@@ -17,7 +17,7 @@ from vkamp.lang.kernel import BoundKernel, KernelFunction
 
 
 def as_domain(value: Any) -> Any:
-    """A domain as an extent: an int, a tuple or list of ints, the shape of an ndarray; anything else as it is."""
+    """The extent of an int, of a tuple or list of ints, or of an ndarray's shape; any other value unchanged."""
     if type(value) is extent or type(value) is tiled_extent or isinstance(value, bool):
         return value
     if isinstance(value, (int, np.integer)):
@@ -63,7 +63,7 @@ def _what(value: Any) -> str:
 
 
 def _instead(value: Any) -> str:
-    """What to write for something that is no domain."""
+    """What to write for something that is not a domain."""
     if isinstance(value, (KernelFunction, BoundKernel)):
         return f"write parallel_for_each(domain, {value.__name__}, ...)"
     if isinstance(value, Container):

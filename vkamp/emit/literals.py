@@ -22,7 +22,7 @@ def literal(value: bool | int | float, type_name: str) -> str:
         return f"{number & 0xFFFFFFFFFFFFFFFF}UL"
     if type_name == "int64":
         return "(-9223372036854775807L - 1L)" if number == -(1 << 63) else f"{number}L"
-    # 2147483648 alone is no int.
+    # 2147483648 alone is not an int.
     return "(-2147483647 - 1)" if number == -(1 << 31) else str(number)
 
 

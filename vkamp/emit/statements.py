@@ -305,7 +305,7 @@ class _FunctionPrinter:
         if statement.update and isinstance(value, ir.Binary):
             operator = self.expressions.operator(value)
             is_kept = isinstance(value.left, ir.Load) and value.left.place == place
-            # What must not be contracted is no operator there, but a function.
+            # What must not be contracted is not an operator there, but a function.
             is_apart = self.kernel.precise and holds_float(value.type) and text != self.expressions.value
             if operator is not None and is_kept and not is_apart:
                 sign, right = operator

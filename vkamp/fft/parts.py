@@ -3,8 +3,8 @@ separately.
 
 Between two stages, all threads store the real parts of their numbers in the tile's memory, load those of their next
 numbers, and then do the same with the imaginary parts (N. K. Govindaraju et al., *High Performance Discrete Fourier
-Transforms on Graphics Processors*, 2008). So a tile's memory has room for twice as many numbers, at the cost of two
-more barriers. A thread's numbers all belong to one line.
+Transforms on Graphics Processors*, 2008). A tile's memory therefore has room for twice as many numbers, at the cost
+of two more barriers. A thread's numbers all belong to one line.
 """
 
 # Kernels have untyped parameters.

@@ -319,7 +319,7 @@ def _plain_python(ctx: Context, target: Any, kind: str, node: ast.Call) -> NoRet
 
 
 def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
-    """Something is called that is no function."""
+    """Something is called that is not a function."""
     text = ctx.text(node.func)
     arguments = ", ".join(map(ctx.text, node.args))
     help_text = "call a function"
@@ -386,7 +386,7 @@ def _cast(ctx: Context, target: Any, kind: Scalar, value: Value, node: ast.Call,
 
 
 def _no_cast(ctx: Context, target: type, node: ast.Call) -> NoReturn:
-    """Raises the error for a class that is no type of the language."""
+    """Raises the error for a class that is not a type of the language."""
     text = ctx.text(node.func)
     if issubclass(target, ShortVector):
         raise advice.refused_dtype(np.dtype(target.value_type), ctx.span(node.func), text)

@@ -19,7 +19,7 @@ from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT32, UINT32, Scalar, Type, Vector, is_object
 
 #: More constants are in a table in memory, which costs one load.  Fewer are in the shader, where people see them.  More
-#: items that are no constants are chosen by a tree of comparisons: lavapipe loses chains of more than 80.
+#: items that are not constants are chosen by a tree of comparisons: lavapipe loses chains of more than 80.
 _MAX_CHAIN_LENGTH = 16
 #: The characters of a tuple that a message shows.
 _MAX_NAME = 40
@@ -33,7 +33,7 @@ def choose_item(ctx: Context, owner: TupleValue, index: ir.Expr, node: ast.expr)
 
 
 def can_choose(ctx: Context, items: Sequence[Value], node: ast.expr) -> bool:
-    """Whether the run time can choose between items of ``node``."""
+    """Whether an item of ``node`` can be chosen at run time."""
     first = ir.Const(ctx.span(node), INT32, 0)
     try:
         with ctx.nested():
@@ -182,7 +182,7 @@ def _numbers(expr: ir.Expr) -> tuple[bool | int | float, ...] | None:
 
 
 def _refuse(ctx: Context, node: ast.expr, what: str) -> NoReturn:
-    """Raises the error for an item that only the run time knows, among items that are no values."""
+    """Raises the error for an item that is known only at run time, among items that are not values."""
     if not isinstance(node, ast.Subscript):
         help_text = (
             "its items are chosen at run time, because of `break` or `continue` and since its names are used outside "

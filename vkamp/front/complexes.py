@@ -26,7 +26,7 @@ _FUNCTIONS: dict[str, Any] = {
     name: getattr(complex_math, f"complex_{name}") for name in ("abs", "exp", "log", "sqrt", "sin", "cos", "pow")
 }
 
-#: Functions of other libraries, by identity; conjugates are no calls.
+#: Functions of other libraries, by identity; conjugates are not calls.
 _LIBRARY: dict[int, Any] = {
     **{id(getattr(cmath, name)): _FUNCTIONS[name] for name in ("exp", "log", "sqrt", "sin", "cos")},
     id(cmath.phase): complex_math.complex_phase,

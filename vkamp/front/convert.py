@@ -73,7 +73,7 @@ def is_scalar(value: Value) -> bool:
 
 
 def no_number(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
-    """Raises the error for something that is no number where one is needed."""
+    """Raises the error for something that is not a number where one is needed."""
     text = ctx.text(node)
     if isinstance(value, NoValue):
         ctx.fail("VKA223", node, text=text)
@@ -435,7 +435,7 @@ def whole_number(ctx: Context, value: Constant | Number, node: ast.expr) -> str:
 
 
 def _whole_constant(value: Value, node: ast.expr, text: str) -> str:
-    """What to write where a constant is no whole number; ``math.ceil`` gives a float, as of a variable."""
+    """What to write where a constant is not a whole number; ``math.ceil`` gives a float, as of a variable."""
     if isinstance(node, ast.Call) and isinstance(value, Constant) and math.isfinite(value.value):
         return f"write `int({text})`"
     return "use a whole number"

@@ -37,7 +37,7 @@ def value_type(ctx: Context, value: Value, node: ast.expr) -> Scalar | Vector:
 
 
 def _no_type(ctx: Context, value: Value, node: ast.expr) -> NoReturn:
-    """Raises the error for something that is no type of the language, or one that only some devices have."""
+    """Raises the error for something that is not a type of the language, or one that only some devices have."""
     text = ctx.text(node)
     dtype = _dtype_of(value)
     if dtype is None:

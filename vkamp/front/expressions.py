@@ -171,7 +171,7 @@ def _of_quotient(value: Constant | Number, other: Constant | Number) -> Constant
     return Constant(float(value.value)) if is_short else value
 
 
-#: Literals up to this are floats in a quotient; a larger one is no float32.
+#: Literals up to this are floats in a quotient; a larger one is not a float32.
 _MAX_FLOAT_LENGTH = 1 << 127
 
 

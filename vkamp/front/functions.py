@@ -595,7 +595,7 @@ def _with_outer_arrays(body: ir.Block, arrays: tuple[ir.Variable, ...]) -> ir.Bl
 def _with_origins(
     callee: Context, known: Mapping[int, tuple[ir.Place, ...]], found: Mapping[int, tuple[ir.Place, ...]]
 ) -> dict[int, tuple[ir.Place, ...]]:
-    """What the structs that a function returns may be, if they are no elements."""
+    """What the structs that a function returns may be, if they are not elements."""
     origins = {n: tuple(dict.fromkeys((*known.get(n, ()), *found.get(n, ())))) for n in {*known, *found}}
     for places in origins.values():
         roots = [ir.root_of(p) for p in places]

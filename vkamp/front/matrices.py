@@ -90,7 +90,7 @@ def _word(ctx: Context, node: ast.expr | None, default: str, known: tuple[str, .
     found = value.value if isinstance(value, Object) else None
     if found not in known:
         words = ", ".join(f'"{word}"' for word in known)
-        _fail(ctx, node, f"`{ctx.text(node)}` is no {what} of a matrix", f"write one of {words}")
+        _fail(ctx, node, f"`{ctx.text(node)}` is not a {what} of a matrix", f"write one of {words}")
     assert isinstance(found, str)
     return found
 
@@ -130,7 +130,9 @@ def _component(ctx: Context, node: ast.expr) -> Scalar:
 def _operand(ctx: Context, value: Value, node: ast.expr, use: str | None = None) -> ir.ArrayElement:
     """The place of a matrix."""
     if not is_matrix(value):
-        _fail(ctx, node, f"`{ctx.text(node)}` is {ctx.describe(value)}, and no matrix", "pass a matrix of amp.matrix")
+        _fail(
+            ctx, node, f"`{ctx.text(node)}` is {ctx.describe(value)}, not a matrix", "pass a matrix made by amp.matrix"
+        )
     assert isinstance(value, ArrayRef)
     place = place_of(value, node, ctx)
     kind = kind_of(place)

@@ -275,7 +275,7 @@ def _given(ctx: Context, cls: type, fields: tuple[StructField, ...], node: ast.C
 
 
 def arguments_by_name(ctx: Context, node: ast.Call, name: str, names: Sequence[str]) -> dict[str, ast.expr]:
-    """The arguments of a call of ``name``, which is no function of Python's, by the names that it takes."""
+    """The arguments of a call of ``name``, which is not a function of Python's, by the names that it takes."""
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             ctx.refuse(arg)

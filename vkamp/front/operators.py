@@ -26,7 +26,7 @@ from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
 from vkamp.lang.target import TargetFeature, TargetTraits
 from vkamp.lang.vectors import ShortVector
 
-#: Whose functions are no programs: they are known by name, or not at all.
+#: Whose functions are not programs: they are known by name, or not at all.
 _LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy"))
 
 _KNOWN = (

@@ -1,4 +1,4 @@
-"""Calls of those functions of ``math`` that are no rows of the table of builtins."""
+"""Calls of those functions of ``math`` that are not rows of the table of builtins."""
 
 from __future__ import annotations
 

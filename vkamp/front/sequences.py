@@ -277,7 +277,7 @@ def _slice_of_range(ctx: Context, node: ast.Subscript, part: ast.Slice) -> Seque
     inner = sequence_of(ctx, node.value)
     if inner.count is None:
         help_text = "choose the bounds of the range instead"
-        ctx.fail("VKA101", node, what="slices of ranges whose length is of the run time", advice=help_text)
+        ctx.fail("VKA101", node, what="slices of ranges whose length is known only at run time", advice=help_text)
     items = range(inner.count)[slice_of(ctx, part)]
 
     def item(at: Value) -> Value:
@@ -527,7 +527,7 @@ def is_range(ctx: Context, node: ast.expr) -> bool:
 
 
 def is_iterator(ctx: Context, node: ast.expr) -> bool:
-    """Whether an expression is a sequence that is no value of kernels: a comprehension, or ``zip(...)`` and others."""
+    """Whether an expression is a sequence that kernels have no value for: a comprehension, ``zip(...)`` and others."""
     return isinstance(node, (ast.GeneratorExp, ast.ListComp)) or (
         isinstance(node, ast.Call) and _maker(ctx, node) not in (None, _copied)
     )
@@ -548,7 +548,7 @@ def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
         if sequence is None or count is None or count > _MAX_ITEMS or (out and ctx.has_effects(before)):
             ctx.refuse(node)
         for k in range(count):
-            # The text of an item is no name that a program can have.
+            # The text of an item is not a name that a program can have.
             name = f"{ctx.text(node.value)}[{k}]"
             ctx.bind(name, Slot(sequence.item(Constant(k)), ctx.span(node), "alias"))
             out.append(ast.copy_location(ast.Name(name, ast.Load()), node))

@@ -430,7 +430,7 @@ class _Checker:
         """A variable becomes another name of a vector or index."""
         name = variable.name
         objects = self.ctx.objects.get((name, span.line, span.column), ())
-        # A loop reads each of its items once: what holds them is no name.
+        # A loop reads each of its items once: what holds them is not a name.
         named = [o for o in objects if not (moved and o.variable.temporary)]
         held = [o for o in objects if o not in named]
         state = self._linked_to(state, name, named, span, others=held)

@@ -136,7 +136,7 @@ def _hash_of_text(text: str) -> str:
 
 
 def source_of(function: FunctionType) -> Source:
-    """The syntax tree of a function; raises VKA102 if its source can't be found or it is no plain function."""
+    """The syntax tree of a function; raises VKA102 if its source can't be found or it is not a plain function."""
     return source_of_code(function.__code__)
 
 
@@ -164,7 +164,7 @@ def source_of_code(code: CodeType) -> Source:
 
 
 def digest_of_code(code: CodeType) -> str | None:
-    """A hash of the file that a function's source was taken from; ``None`` if that is no file."""
+    """A hash of the file that a function's source was taken from; ``None`` if that is not a file."""
     return _digest_of(CodeKey(code))
 
 

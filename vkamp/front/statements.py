@@ -227,7 +227,7 @@ def _kind_of_range(ctx: Context, call: ast.Call) -> str | None:
 
 def _sequence_for(ctx: Context, node: ast.For) -> None:
     """``for x in values``: a listed sequence is unrolled; others have a counter, and so have loops that are left early,
-    if the run time can choose between the items.
+    if an item can be chosen at run time.
     """
     sequence = _for_sequence(ctx, node)
     names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]

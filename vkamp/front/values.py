@@ -35,7 +35,7 @@ class Constant(Value):
 
 @dataclass(frozen=True)
 class Number(Value):
-    """A scalar or short vector of the run time.
+    """A scalar or short vector that is known only at run time.
 
     ``weak``: a captured Python number, which takes the type of the other operand.  ``double``: the same float in double
     precision, where Python's own is available.
@@ -342,7 +342,7 @@ def with_place_parts(place: ir.Place, parts: Iterator[ir.Expr]) -> ir.Place:
 
 
 def view_parts(value: Memory) -> list[ir.Expr]:
-    """Every number that the run time gives to a container, array or view: subscripts, origins, sizes."""
+    """The numbers of a container, array or view that are known only at run time: subscripts, origins, sizes."""
     if isinstance(value, BufferRef):
         return list(value.prefix)
     if isinstance(value, ArrayRef):

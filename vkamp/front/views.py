@@ -1,7 +1,7 @@
 """Views made in kernels: section, projection, view_as and reinterpret_as, resolved to subscripts of the memory that
 they view.
 
-A view exists while the kernel is compiled; only its numbers (origins, sizes) are of the run time.  No device checks
+A view exists while the kernel is compiled; only its numbers (origins, sizes) exist at run time.  No device checks
 them; the reference accelerator checks each subscript against the view's own extent.
 
 C++ AMP's model: docs/conformance.md, sections 6 and 10.
@@ -253,7 +253,8 @@ def has_slices(node: ast.expr) -> bool:
 
 
 def sliced(ctx: Context, view: Memory, parts: list[ast.Slice]) -> SectionView:
-    """``view[first:last]``, which ends where the view ends, as in Python. Bounds of the run time do not wrap."""
+    """``view[first:last]``, which ends where the view ends, as in Python. Bounds that are known only at run time
+    do not wrap."""
     bounds = [part for each in parts for part in (each.lower, each.upper) if part is not None]
     given = iter(ctx.operands(*bounds))
     origin: list[ir.Expr] = []

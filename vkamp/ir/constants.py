@@ -129,7 +129,7 @@ def _unary(op: str, value: Any, kind: Scalar) -> _Value | None:
 
 
 def _in_type(value: Any, kind: Scalar) -> _Value | None:
-    """A result as a constant of a type; ``None`` for a float that is no integer."""
+    """A result as a constant of a type; ``None`` for a float that is not an integer."""
     if kind == BOOL:
         return bool(value)
     if kind.is_integer and not np.isfinite(value):

@@ -206,7 +206,7 @@ def ldexp(x: Any, n: Any) -> Any:
 
 
 def scalb(x: Any, y: Any) -> Any:
-    """x * 2^y; NaN where y is no whole number."""
+    """x * 2^y; NaN where y is not a whole number."""
     if np.isnan(x) or np.isnan(y):
         return np.nan
     if np.isinf(y):

@@ -147,7 +147,7 @@ class Ranges:
 
     def _builtin(self, expr: ir.Builtin) -> Interval:
         form = BUILTINS[expr.name].integers
-        # The arguments of other rows may be floats, which have no interval here: infinities are no whole numbers.
+        # The arguments of other rows may be floats, which have no interval here: infinities are not whole numbers.
         if form is None or not isinstance(expr.type, Scalar) or not expr.type.is_integer:
             return whole(expr.type)
         return form.interval(*map(self.of, expr.args))

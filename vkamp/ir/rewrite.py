@@ -39,7 +39,7 @@ class Names:
 
 
 def nowhere(span: Span) -> Span:
-    """A location near ``span`` that is no line of the program, for nodes that only a pass creates."""
+    """A location near ``span`` that is not a line of the program, for nodes that only a pass creates."""
     return dataclasses.replace(span, line=0, column=0, end_line=0, end_column=0)
 
 

@@ -40,7 +40,7 @@ class Variable:
 
     ``storage``: ``"local"`` (no array), ``"private"`` and ``"tile_static"`` (arrays), ``"parameter"`` (of a function:
     arrays by reference, all else by value), ``"thread"`` (a scalar that every function of the running thread sees;
-    only instrumentation makes them).  A ``temporary`` is no variable of the author's: messages leave it out.
+    only instrumentation makes them).  A ``temporary`` is not a variable of the author's: messages leave it out.
     """
 
     name: str

@@ -103,10 +103,10 @@ def _check_kernel(kernel: ir.Kernel) -> None:
     _unique(((v.name, v.span) for v in shared), "variables of the kernel")
     for variable in kernel.thread_variables:
         if variable.storage != "thread" or variable.type not in SCALARS.values():
-            _fail(variable.span, f"{variable.name} is no thread variable")
+            _fail(variable.span, f"{variable.name} is not a thread variable")
     for variable in kernel.tile_statics:
         if variable.storage != "tile_static" or not isinstance(variable.type, Array):
-            _fail(variable.span, f"{variable.name} is no tile_static array")
+            _fail(variable.span, f"{variable.name} is not a tile_static array")
         _check_type(variable.type, variable.span)
 
 
@@ -188,7 +188,7 @@ class _FunctionVerifier:
         for variable in every:
             _check_type(variable.type, variable.span)
         for parameter in function.params:
-            self.expect(parameter.storage == "parameter", parameter, "is no parameter")
+            self.expect(parameter.storage == "parameter", parameter, "is not a parameter")
         for variable in function.variables:
             wanted = "private" if isinstance(variable.type, Array) else "local"
             self.expect(variable.storage == wanted, variable, f"should have storage {wanted}")
@@ -223,7 +223,7 @@ class _FunctionVerifier:
             _fail(self.function.span, f"a block is a {type(block).__name__}, not a tuple")
         for statement in block:
             if type(statement) not in STATEMENTS:
-                _fail(self.function.span, f"{statement!r} is no statement")
+                _fail(self.function.span, f"{statement!r} is not a statement")
             STATEMENTS[type(statement)](self, statement)
 
     def _declare(self, statement: ir.Declare) -> None:
@@ -291,7 +291,7 @@ class _FunctionVerifier:
     def _barrier(self, statement: ir.Barrier) -> None:
         rows = FENCES.values() if self.kernel.lanes is None else (*FENCES.values(), *LANE_FENCES.values())
         known = statement.fence in rows
-        self.expect(known, statement, "is no row of the fences")
+        self.expect(known, statement, "is not a row of the fences")
         tiled = self.kernel.tile is not None or not statement.fence.waits
         self.expect(tiled, statement, "a barrier in a kernel without tiles")
 
@@ -345,7 +345,7 @@ class _FunctionVerifier:
         """Checks that the called function exists and has these parameters."""
         callee = self.known.get(call.function)
         if callee is None:
-            _fail(call.span, f"{call.function} is no function defined before this one")
+            _fail(call.span, f"{call.function} is not a function defined before this one")
         self.expect(len(call.args) == len(callee.params), call, "number of arguments")
         for argument, parameter in zip(call.args, callee.params, strict=True):
             if isinstance(parameter.type, Array):
@@ -417,7 +417,7 @@ class _FunctionVerifier:
         matrices = [] if statement.op in ("fill", "load") else [matrix_at(a) for a in statement.args[:3]]
         matrices += [] if statement.op == "store" else [t for t in statement.targets if isinstance(t, ir.ArrayElement)]
         for matrix in matrices:
-            self.expect(isinstance(matrix.base.type, Fragments), statement, "an operand that is no matrix")
+            self.expect(isinstance(matrix.base.type, Fragments), statement, "an operand that is not a matrix")
         self.block(statement.body)
 
     def _subgroups_exist(self, node: ir.Node) -> None:
@@ -438,7 +438,7 @@ class _FunctionVerifier:
 
     def place(self, place: ir.Place) -> None:
         if type(place) not in PLACES:
-            _fail(self.function.span, f"{place!r} is no place")
+            _fail(self.function.span, f"{place!r} is not a place")
         PLACES[type(place)](self, place)
 
     def _local(self, place: ir.Local) -> None:
@@ -520,7 +520,7 @@ class _FunctionVerifier:
 
     def expr(self, expr: ir.Expr) -> None:
         if type(expr) not in EXPRESSIONS:
-            _fail(self.function.span, f"{expr!r} is no expression")
+            _fail(self.function.span, f"{expr!r} is not an expression")
         self.of_level(expr)
         self.expect(not isinstance(expr.type, Array), expr, "the value of a whole array")
         EXPRESSIONS[type(expr)](self, expr)

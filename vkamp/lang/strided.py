@@ -26,7 +26,7 @@ def span_of(values: Any) -> array_view:
 
 
 def strides_of(values: Any) -> tuple[int, ...] | None:
-    """The distances between elements, in elements; None if they are no whole numbers."""
+    """The distances between elements, in elements; None if they are not whole numbers."""
     layout = array_view(values, readonly=values.readonly)._layout
     return layout.steps if layout.in_steps else None
 

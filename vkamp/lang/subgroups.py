@@ -79,7 +79,7 @@ def _types(row: IndexRow | SubgroupRow) -> str:
             *others, last = row.types
             takes = f"Takes {', '.join(others)} or {last}"
         gives = "the value's type" if row.result == "value" else row.result
-        needs = f"  The device must support {' and '.join(row.needs)} operations of subgroups."
+        needs = f"  The device must support {' and '.join(row.needs)} subgroup operations."
     whom = {
         "tile": "the same in all threads of the tile",
         "subgroup": "the same in all threads of the subgroup",

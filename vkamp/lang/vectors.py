@@ -160,7 +160,7 @@ class ShortVector:
     def _position(self, position: Any) -> int:
         where = operator.index(position)
         if not -self.size <= where < self.size:
-            raise IndexError(f"{where} is no component of {type(self).__name__}, which has {self.size}")
+            raise IndexError(f"{where} is not a component of {type(self).__name__}, which has {self.size}")
         return where % self.size
 
     def __len__(self) -> int:

@@ -1,6 +1,6 @@
 """Kernels without operations on constants, products with 0 and conditions that are known: IR -> IR, before printing.
 
-Unrolled loops and compile-time parameters make them.  What is left out has no effects: expressions have none.
+Unrolled loops and compile-time parameters make them.  Expressions have no effects, so any of them can be left out.
 """
 
 from __future__ import annotations

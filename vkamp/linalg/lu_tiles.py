@@ -205,7 +205,7 @@ def eliminate(own: Any, upper: Any, t: Any, j: Any, place: Any, slot: Any, *, th
         own[r, columns - 1] = factors[r]
 
 
-# The loop over the columns is no static range on purpose: see vkamp.linalg.qr_tiles.
+# The loop over the columns is not a static range on purpose: see vkamp.linalg.qr_tiles.
 @amp.kernel
 def factor_columns(
     t_idx, panel, pivots, first, start, stop, last, count,

@@ -56,7 +56,7 @@ def _leading(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _batch(a: Any, batch: tuple[int, ...], view: amp.accelerator_view) -> Any:
-    """A container as a batch of rank 3: of one matrix, or of as many as the result has."""
+    """A container as a batch of rank 3, which has one matrix, or as many as the result."""
     shape = tuple(a.extent)
     if count(shape[:-2]) == 1:
         return reshaped(a, (1, *shape[-2:]))

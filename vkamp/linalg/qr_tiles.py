@@ -184,7 +184,7 @@ def reflect(own: Any, dots: Any, t: Any, j: Any, factor: Any, beta: Any, *, thre
         own[r, last] = beta if r == 0 and t == j else x
 
 
-# The loop over the columns is no static range on purpose: its body is compiled once, and on an H100 eight columns of
+# The loop over the columns is not a static range on purpose: its body is compiled once, and on an H100 eight columns of
 # 1000 rows took 29 us, 40 with eight copies of it. So the columns move on by one place with each step, and at the end
 # are in their places.
 @amp.kernel

@@ -165,7 +165,7 @@ def _copy_of(
         return None
     ranges = Ranges(kernel.body, kernel.tile, unit=memory_unit(kernel))
     declared = sum(isinstance(s, ir.Declare) and s.variable == array for s in ir.walk_statements(body))
-    # A declaration is no operand: what is left is the store and the loads, and no other use.
+    # A declaration is not an operand: what is left is the store and the loads, and no other use.
     if uses != len(reads) + 1 or declared > 1:
         return None
     return copy if all(_is_inside(copy, r, kernel, ranges, values) for r in reads) else None

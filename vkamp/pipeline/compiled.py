@@ -48,7 +48,7 @@ class Compiled:
     constants: Mapping[str, Any]
     #: Makes the rest, or has it.
     whole: Callable[[], FullKernel] = field(repr=False, compare=False)
-    #: The operations of subgroups that a device must support: for which function, which, where.
+    #: The subgroup operations that a device must support: for which function, which, where.
     subgroup_needs: tuple[tuple[str, str, Span], ...] = ()
     #: The scalar types that it uses, and where.
     types: Mapping[str, Span] = field(default_factory=dict)

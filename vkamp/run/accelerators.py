@@ -153,7 +153,7 @@ def _other_devices() -> list[DeviceInfo]:
 
 def _path(info: DeviceInfo) -> str:
     """``vulkan:0``, with the engine unless it is the default one (``vulkan:0@kompute``), or the engine's name for what
-    is no Vulkan device (``reference``).
+    is not a Vulkan device (``reference``).
     """
     if info.engine in _VULKAN_ENGINES:
         return f"vulkan:{info.index}" + ("" if _is_default(info) else f"@{info.engine}")

@@ -60,7 +60,7 @@ _SUBGROUPS = {
 
 @dataclass(frozen=True)
 class ModuleDeclarations:
-    """What a compute module declares: device features, operations of subgroups, tile size (x, y, z), bindings and
+    """What a compute module declares: device features, subgroup operations, tile size (x, y, z), bindings and
     descriptor sets used.
     """
 
@@ -72,7 +72,7 @@ class ModuleDeclarations:
 
 
 def read_module(spirv: bytes) -> ModuleDeclarations:
-    """Reads the declarations of ``spirv``. Raises ``AmpError`` if it is no compute module with an entry "main"."""
+    """Reads the declarations of ``spirv``. Raises ``AmpError`` if it is not a compute module with an entry "main"."""
     if not isinstance(spirv, bytes) or len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
         raise AmpError(f"this is not a SPIR-V module: {len(spirv)} bytes")
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)

@@ -221,7 +221,7 @@ class ExpressionTranslator(Places):
 
 def scalar_of(kind: Type) -> Scalar:
     """The type itself, which must be a scalar."""
-    assert isinstance(kind, Scalar), f"{kind} is no scalar"
+    assert isinstance(kind, Scalar), f"{kind} is not a scalar"
     return kind
 
 

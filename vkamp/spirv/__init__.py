@@ -41,7 +41,7 @@ def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited:
     compilation of the same text by the same compiler from the cache on disk.
 
     Raises :class:`GlslError` if the compiler refuses the text, AmpError if there is no compiler, or if it crashes,
-    hangs or gives something that is no SPIR-V.
+    hangs or gives something that is not SPIR-V.
     """
     rewrites = "straight" * straight, f"limited {limited}" * (limited is not None)
     artifacts = prebuilt.active()

@@ -133,7 +133,7 @@ class SpirvModule:
 
 
 def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The opcodes and operands of a module. AmpError if the bytes are no module."""
+    """The opcodes and operands of a module. AmpError if the bytes are not a module."""
     if len(spirv) < 4 * _HEADER_WORDS or len(spirv) % 4:
         raise AmpError(f"this is not a SPIR-V module: {len(spirv)} bytes")
     words = struct.unpack(f"<{len(spirv) // 4}I", spirv)
@@ -149,7 +149,7 @@ def instructions(spirv: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def parse(spirv: bytes) -> SpirvModule:
-    """Parses a module from bytes. AmpError if they are no module."""
+    """Parses a module from bytes. AmpError if they are not a module."""
     found = [Instruction(op, operands) for op, operands in instructions(spirv)]
     module = SpirvModule(list(struct.unpack(f"<{_HEADER_WORDS}I", spirv[: 4 * _HEADER_WORDS])))
     function: SpirvFunction | None = None

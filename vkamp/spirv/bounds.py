@@ -24,7 +24,7 @@ _SMALL = 64
 
 
 def limit_subscripts(spirv: bytes, accesses: Accesses) -> bytes:
-    """The module with such subscripts. AmpError if it is no module.
+    """The module with such subscripts. AmpError if it is not a module.
 
     ``accesses``: of which accesses. ``"atomics"``: for the direct engine, where limited ones go to the bytes behind the
     buffer that belong to it (``ATOMIC_GUARD``).
@@ -76,7 +76,7 @@ class _Types:
         return number
 
     def value(self, number: int) -> int | None:
-        """The value of a constant; ``None`` if it is no constant."""
+        """The value of a constant; ``None`` if it is not a constant."""
         known = self.constants.get(number)
         return None if known is None else known[2]
 

@@ -81,7 +81,7 @@ class _Declarations:
 
 
 def reflect(spirv: bytes) -> Interface:
-    """The interface of a compute module that glslang made. AmpError if it is no module."""
+    """The interface of a compute module that glslang made. AmpError if it is not a module."""
     found = _Declarations()
     for opcode, operands in instructions(spirv):
         if opcode == _FUNCTION:

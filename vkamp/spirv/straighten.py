@@ -32,7 +32,7 @@ _PURE = frozenset((*range(79, 84), *range(109, 116), 124, *range(126, 149), *ran
 
 
 def straightened(spirv: bytes) -> bytes:
-    """The module with such control flow. AmpError if it is no module."""
+    """The module with such control flow. AmpError if it is not a module."""
     module = parse(spirv)
     entries = {each.operands[1] for each in module.declarations if each.op == Op.ENTRY_POINT}
     common = _Common(module)

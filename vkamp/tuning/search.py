@@ -357,7 +357,7 @@ class _Searching:
     def _from_tables(self) -> Iterator[Parameters]:
         """The parameters that the tables for the device have for any key, but not those that the space lacks."""
         for name in tables.names_of(info_of(self.view)):
-            # A call warns of a file that is no table, or of parameters that it cannot use.
+            # A call warns of a file that is not a table, or of parameters that it cannot use.
             with contextlib.suppress(AmpError):
                 for entry in tables.table(name, self.tuned.options["tables"] or tables.FOLDER).values():
                     if entry["function"] == self.tuned.name:

@@ -162,7 +162,7 @@ class ImportedArrays:
 
 
 def is_private(data: _Bytes) -> bool:
-    """Whether the memory belongs to this process alone, and is no file: NVIDIA's driver refuses other memory, and
+    """Whether the memory belongs to this process alone, and is not a file: NVIDIA's driver refuses other memory, and
     imports none at all after that."""
     first = int(data.__array_interface__["data"][0])
     try:
