@@ -347,7 +347,7 @@ def computed_as(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def is_float_of_memory(dtype: np.dtype[Any]) -> bool:
     """Whether a type is a float that numpy lacks; kernels compute with it in float32."""
-    return dtype.kind == "V" and dtype.names is None and dtype.subdtype is None
+    return dtype.isbuiltin == 2
 
 
 @functools.cache

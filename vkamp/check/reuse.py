@@ -86,7 +86,7 @@ class _ReuseAnalysis:
         if isinstance(statement, ir.Barrier):
             if statement.fence.waits and statement.fence.orders_tile_static:
                 state.touched.clear()
-        elif isinstance(statement, (ir.Break, ir.Continue, ir.Return)):
+        elif isinstance(statement, ir.JUMPS):
             ends = {ir.Break: frame.breaks, ir.Continue: frame.continues}.get(type(statement), [frame.exits])
             ends[-1].append(state.copy())
             state.live = False

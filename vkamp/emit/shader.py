@@ -259,7 +259,7 @@ class _Shader:
 
 def _type_name(kind: Type) -> str:
     """A type in the name of a container's memory: ``uint``, or a struct's name."""
-    is_narrow = isinstance(kind, Scalar) and kind.bits < 32
+    is_narrow = isinstance(kind, Scalar) and kind.is_narrow
     return GLSL_TYPES[kind.name] if isinstance(kind, (Scalar, Vector)) and not is_narrow else str(kind)
 
 
@@ -384,7 +384,7 @@ def _type_extensions(kinds: Iterable[Scalar], types: DeviceTypes) -> list[str]:
     for kind in kinds:
         if kind in (INT64, UINT64):
             names.add("explicit_arithmetic_types_int64")
-        elif kind.bits < 32:
+        elif kind.is_narrow:
             if not types.packs(kind):
                 names.add(f"{kind.bits}bit_storage")
             if types.computes(kind):

@@ -154,7 +154,7 @@ def _integer_advice(value: int, kind: Scalar) -> str:
                 "`amp.int32(...)`"
             )
         return "use a number that fits" + (", or convert the other operand, `amp.int32(...)`" if value < 0 else "")
-    if kind.bits < 32:
+    if kind.is_narrow:
         return f"use a number that fits, or its lower bits: `amp.{kind}(amp.int32({value}))`"
     if kind == INT32 and 0 <= value < 1 << 32:
         return f"use a number that fits, or compute in uint32: `amp.uint32({value})`"

@@ -39,7 +39,7 @@ def view(ctx: Context, value: Value, kind: Scalar, node: ast.expr, part: ast.exp
     expr = convert.natural(ctx, found, part)
     if old == kind:
         return Number(expr)
-    if kind.bits < 32:
+    if kind.is_narrow:
         return Number(_narrow_bits(expr, old, kind, span))
     if isinstance(expr, ir.Const) and FLOAT32 not in (old, kind) and old.is_integer and kind.is_integer:
         return Number(convert.cast(expr, kind, span))

@@ -83,7 +83,7 @@ def _flow(block: ir.Block, defined: frozenset[str], found: set[str]) -> frozense
             _flow(statement.body, defined | {statement.variable.name}, found)
         elif isinstance(statement, (ir.While, RepeatWhile)):
             _flow(statement.body, defined, found)
-        elif isinstance(statement, (ir.Break, ir.Continue, ir.Return)):
+        elif isinstance(statement, ir.JUMPS):
             return None
         else:
             defined |= {v.name for v in ir.definitions(statement)}

@@ -34,11 +34,11 @@ class DeviceTypes:
 
     def computes(self, kind: Scalar) -> bool:
         """Whether the device has variables of a scalar type."""
-        return kind.bits >= 32 or self.feature(kind) in self.types
+        return not kind.is_narrow or self.feature(kind) in self.types
 
     def packs(self, kind: Type) -> bool:
         """Whether elements of a type are parts of words in buffers."""
-        return isinstance(kind, Scalar) and kind.bits < 32 and f"storage{kind.bits}" not in self.types
+        return isinstance(kind, Scalar) and kind.is_narrow and f"storage{kind.bits}" not in self.types
 
     def splits(self, kind: Type) -> bool:
         """Whether a struct or short vector has another layout in buffers than in variables: the device lacks types of

@@ -399,6 +399,10 @@ class Return(Stmt):
     values: tuple[Expr, ...] = ()
 
 
+#: The statements that end a block: control never comes to what follows them.
+JUMPS = (Break, Continue, Return)
+
+
 @dataclass(frozen=True, repr=False)
 class Barrier(Stmt):
     """A fence of the table in ``vkamp.ir.fences``, waiting or not."""

@@ -94,7 +94,7 @@ def flattened(block: ir.Block) -> ir.Block:
             out += flattened(statement.then if statement.condition.value else statement.orelse)
         else:
             out.append(ir.map_blocks(statement, flattened))
-        if out and isinstance(out[-1], (ir.Break, ir.Continue, ir.Return)):
+        if out and isinstance(out[-1], ir.JUMPS):
             break
     return tuple(out)
 

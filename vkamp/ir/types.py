@@ -37,9 +37,14 @@ class Scalar:
         return self.kind in ("int", "uint")
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether it has 8 or 16 bits."""
+        return self.bits < 32
+
+    @property
     def is_narrow_float(self) -> bool:
         """Whether it is a float of 16 bits."""
-        return self.kind == "float" and self.bits < 32
+        return self.kind == "float" and self.is_narrow
 
     @property
     def dtype(self) -> np.dtype[np.generic]:

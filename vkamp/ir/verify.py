@@ -134,7 +134,7 @@ def _completes(block: ir.Block) -> bool:
 
 
 def _statement_completes(statement: ir.Stmt) -> bool:
-    if isinstance(statement, (ir.Return, ir.Break, ir.Continue)):
+    if isinstance(statement, ir.JUMPS):
         return False
     if isinstance(statement, ir.If):
         if isinstance(statement.condition, ir.Const):
@@ -691,7 +691,7 @@ class _FunctionVerifier:
 
     def _within(self, expr: lowered.Within) -> None:
         self.same(expr, self.scalar(expr.operand), INT32)
-        self.expect(expr.kind.is_integer and expr.kind.bits < 32, expr, f"{expr.kind} in an int32")
+        self.expect(expr.kind.is_integer and expr.kind.is_narrow, expr, f"{expr.kind} in an int32")
         self.same(expr, expr.type, INT32)
 
 

@@ -43,14 +43,18 @@ _SCALARS = {
 
 def number_kind(dtype: np.dtype[Any]) -> str:
     """numpy's letter for the kind of a scalar; ``"f"`` also for floats of other packages, which numpy calls bytes."""
-    scalar = NUMBERS.get(dtype.name) if dtype.kind == "V" else None
-    return dtype.kind if scalar is None else scalar.kind[0]
+    return NUMBERS[dtype.name].kind[0] if is_registered(dtype) else dtype.kind
+
+
+def is_registered(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is an element type that another package adds to numpy, such as bfloat16."""
+    return dtype.isbuiltin == 2 and dtype.name in NUMBERS
 
 
 def _known(dtype: np.dtype[Any]) -> np.dtype[Any] | None:
     """The dtype object of a scalar type that an element can have."""
     found = _SCALARS.get(dtype)
-    if found is None and dtype.kind == "V" and dtype.name in NUMBERS:
+    if found is None and is_registered(dtype):
         found = _SCALARS[dtype] = dtype
     return found
 

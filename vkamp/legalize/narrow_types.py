@@ -37,6 +37,8 @@ from vkamp.ir.types import (
 
 #: Of each float the rows for its bits, for the value of bits, and for the rounding of a float32.
 _ROWS = {FLOAT16: ("half_bits", "half_value", "to_half"), BFLOAT16: ("bfloat_bits", "bfloat_value", "to_bfloat")}
+#: Floats that GLSL lacks: the integers that shaders declare in memory for their bits.
+_IN_INTEGERS = {BFLOAT16: UINT16}
 
 
 def in_device_types(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
@@ -52,7 +54,7 @@ def in_device_types(kernel: ir.Kernel, types: DeviceTypes) -> ir.Kernel:
 
 def is_narrow(kind: Type) -> TypeGuard[Scalar]:
     """Whether a type is a scalar of 8 or 16 bits."""
-    return isinstance(kind, Scalar) and kind.bits < 32
+    return isinstance(kind, Scalar) and kind.is_narrow
 
 
 def _cast(kind: Type, expr: ir.Expr) -> ir.Expr:
@@ -158,8 +160,9 @@ class _Legalizer:
         load = load if kept == load.type else dataclasses.replace(load, type=kept)
         if kept == value:
             return self.within(load, kind)
-        if kept == BFLOAT16:
-            return _row("bfloat_value", FLOAT32, _cast(UINT32, BitCast(load.span, UINT16, load)))
+        if kept in _IN_INTEGERS:
+            bits = BitCast(load.span, _IN_INTEGERS[kept], load)
+            return _row(_ROWS[kept][1], FLOAT32, _cast(UINT32, bits))
         return _cast(value, load)
 
     def converted(self, value: ir.Expr, source: Type, target: Type) -> ir.Expr:
@@ -264,7 +267,7 @@ class _Legalizer:
             return dataclasses.replace(made, value=_cast(kept, self.converted(operand, source, INT32)))
         # Storing rounds a float32.
         stored = made.value if source == FLOAT64 else _cast(FLOAT32, operand)
-        if kind == BFLOAT16:
-            bits = _cast(UINT16, _row("bfloat_bits", UINT32, stored))
+        if kind in _IN_INTEGERS:
+            bits = _cast(_IN_INTEGERS[kind], _row(_ROWS[kind][0], UINT32, stored))
             return dataclasses.replace(made, value=BitCast(node.span, kind, bits))
         return dataclasses.replace(made, value=_cast(kept, stored))

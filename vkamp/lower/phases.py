@@ -154,7 +154,7 @@ def _head(loop: ir.For | ir.While, after: bool) -> bool:
 
 def _completes(statement: ir.Stmt) -> bool:
     """Whether any thread may reach the end of a statement."""
-    if isinstance(statement, (ir.Break, ir.Continue, ir.Return)):
+    if isinstance(statement, ir.JUMPS):
         return False
     if isinstance(statement, ir.If):
         return any(all(map(_completes, side)) for side in ir.blocks(statement))
@@ -202,7 +202,9 @@ class _PhaseSplitter:
                 assert isinstance(statement, ir.Barrier)
                 flush()
                 items.append(Sync(statement.fence, statement.span))
-            elif not exits and (contains((statement,), is_wait) or _is_uniform(jumps, here) or _is_jump(statement)):
+            elif not exits and (
+                contains((statement,), is_wait) or _is_uniform(jumps, here) or isinstance(statement, ir.JUMPS)
+            ):
                 flush()
                 items.append(self.control(statement, here))
             else:
@@ -240,10 +242,6 @@ def _is_uniform(jumps: list[ir.Break | ir.Continue | ir.Return], where: _Where) 
     """Whether the threads jump together: a barrier may follow for those that do, or for those that do not."""
     ends = {ir.Break: where.at_break, ir.Continue: where.at_continue, ir.Return: False}
     return bool(jumps) and (where.after or any(ends[type(jump)] for jump in jumps))
-
-
-def _is_jump(statement: ir.Stmt) -> bool:
-    return isinstance(statement, (ir.Break, ir.Continue, ir.Return))
 
 
 def _declares_shared(statement: ir.Stmt) -> bool:

@@ -63,7 +63,7 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     updates_floats = has_float_atomics(kernel)
     # GLSL has no views. Floats that are updated atomically are words, where the device has no atomics of floats.
     kernel = _must("places", kernel, lambda k: lower_places(k, target.types))
-    has_narrow_types = any(kind.bits < 32 for kind in types_in_use(kernel))
+    has_narrow_types = any(kind.is_narrow for kind in types_in_use(kernel))
     # Nor arrays that share memory.
     kernel = _must("places", kernel, with_shared_memory)
     # A struct with types that the device lacks has another layout in buffers than in variables.

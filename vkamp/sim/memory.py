@@ -27,7 +27,8 @@ from vkamp.sim.text import text_at
 #: The scalars of a struct or short vector: (word offset, letter).
 Layout = tuple[tuple[int, str], ...]
 
-#: By the name of a type: its letter, and its letter in the module struct, if any.
+#: By the name of a type: its letter, and its letter in the module struct, if any. The names of generated code that
+#: ``vkamp.sim.translate`` lists use some other letters, such as ``o``.
 _LETTERS = {
     "float32": "ff", "int32": "ii", "uint32": "uI", "bool": "b", "float64": "dd", "int64": "lq", "uint64": "mQ",
     "float16": "he", "bfloat16": "p", "int16": "jh", "uint16": "qH", "int8": "gb", "uint8": "vB",
