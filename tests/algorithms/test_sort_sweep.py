@@ -12,6 +12,7 @@ from tests.library_views import forced
 from vkamp import algorithms as alg
 from vkamp.algorithms import radix_sort_counts, radix_sort_sweep
 from vkamp.dispatch import preparing
+from vkamp.run.vulkan.pipelines import Pipelines
 
 
 @pytest.fixture(autouse=True)
@@ -47,11 +48,19 @@ def test_every_size(accelerator_view):
 
 
 @pytest.mark.accelerators("llvmpipe")
-def test_all_passes_have_one_kernel(accelerator_view, monkeypatch):
+@pytest.mark.parametrize("name", ["sort", "argsort", "sort_by_key"])
+def test_all_passes_have_one_kernel(accelerator_view, monkeypatch, name):
     monkeypatch.setattr(preparing, "_cache", OrderedDict())
     raw = np.random.default_rng(2).integers(-(1 << 31), 1 << 31, 4099).astype(np.int32)
-    found = alg.sort(amp.array(raw, accelerator_view=accelerator_view))
-    np.testing.assert_array_equal(np.asarray(found), np.sort(raw))
+    order = np.argsort(raw, kind="stable")
+    keys = amp.array(raw, accelerator_view=accelerator_view)
+    if name == "sort_by_key":
+        positions = amp.array(np.arange(4099, dtype=np.int32), accelerator_view=accelerator_view)
+        sorted_keys, found = alg.sort_by_key(keys, positions)
+        np.testing.assert_array_equal(np.asarray(sorted_keys), raw[order])
+    else:
+        found = getattr(alg, name)(keys)
+    np.testing.assert_array_equal(np.asarray(found), raw[order] if name == "sort" else order)
     compiled = [programs.compiled.name for kept in preparing._cache.values() for programs in kept]
     assert compiled.count("sweep") == 1
 
@@ -78,3 +87,22 @@ def test_counts_that_are_never_published(accelerator_view, monkeypatch, percent)
     monkeypatch.setattr(radix_sort_sweep, "publish", dropping)
     monkeypatch.setattr(radix_sort_sweep, "LOOKS", 8)
     check(accelerator_view, 3001)
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_the_longest_program_is_made_first(accelerator_view, monkeypatch):
+    monkeypatch.setattr(radix_sort_sweep, "_ITEMS", 5)  # a kernel that no other test has
+    monkeypatch.setattr(radix_sort_sweep.sweep, "plans", {})
+    begun = []
+    start = Pipelines.start
+
+    def noted(pipelines, program):
+        begun.append(program.name)
+        start(pipelines, program)
+
+    monkeypatch.setattr(Pipelines, "start", noted)
+    raw = np.random.default_rng(3).integers(0, 1 << 32, 4099).astype(np.uint32)
+    found = alg.sort(amp.array(raw, accelerator_view=accelerator_view))
+    np.testing.assert_array_equal(np.asarray(found), np.sort(raw))
+    assert begun[0] == "sweep"
+    assert begun.count("sweep") == 1

@@ -250,6 +250,17 @@ def words_in(values: Any) -> Any:
         return None
 
 
+class Positions(lazy.Lazy):
+    """The positions of keys, as uint32, to be moved with them."""
+
+    __slots__ = ()
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The position at a place."""
+        return amp.uint32(i)
+
+
 def passes(view: amp.accelerator_view, bits: range, out: Any, moved: Any) -> Iterator[tuple[int, Any, Any]]:
     """Each of ``bits``, with the containers in which its pass stores keys and values.
 

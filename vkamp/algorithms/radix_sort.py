@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy, radix_sort_sweep, radix_sort_tiles
+from vkamp.algorithms import _choose, lazy, radix_sort_sweep, radix_sort_tiles
 from vkamp.algorithms._arguments import dtype_of
-from vkamp.algorithms._digits import bits_of, digits_of, passes, words_in
+from vkamp.algorithms._digits import Positions, bits_of, digits_of, passes, words_in
 from vkamp.algorithms._loops import without_loops
 from vkamp.algorithms.transform import store
 
@@ -184,7 +184,7 @@ def order_of(
     if not passed:
         store(view, lazy.arange(keys.extent[0]) if items is None else items, order)
         return order
-    given = lazy.map(functional.identity, lazy.arange(keys.extent[0], np.uint32(0), np.uint32(1)))
+    given: lazy.Lazy = Positions(keys.extent)
     if items is not None:
         moved = bits_of(items)
         assert moved is not None

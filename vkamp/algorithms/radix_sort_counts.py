@@ -64,10 +64,16 @@ def begin_digits(t_idx, words):
     words[at] = tile.exclusive_scan(t_idx, count, functional.plus, amp.uint32(0))[0]
 
 
-def begins_of_digits(view: amp.accelerator_view, keys: lazy.Lazy, digits: Any, bits: range, status: Any) -> Any:
-    """For each pass the places of the first keys of the digits, and then a 0 for each pass; sets ``status`` to 0."""
+def words_for(view: amp.accelerator_view, bits: range) -> Any:
+    """The array that :func:`begins_of_digits` fills."""
+    return amp.array(amp.extent(len(bits) * (DIGITS + 1)), np.uint32, accelerator_view=view)
+
+
+def begins_of_digits(
+    view: amp.accelerator_view, keys: lazy.Lazy, digits: Any, bits: range, words: Any, status: Any
+) -> None:
+    """Stores the places of the first keys of each pass's digits, and then a 0 for each pass; sets ``status`` to 0."""
     n, many = keys.extent[0], len(bits)
-    words = amp.array(amp.extent(many * DIGITS + many), np.uint32, accelerator_view=view)
     limits = view.accelerator.limits
     counters = _COUNTERS if limits is None else min(_COUNTERS, limits.tile_threads)
     split = _choose.blocks(n, counters * _QUADS * 4, _COUNTING)
@@ -78,4 +84,3 @@ def begins_of_digits(view: amp.accelerator_view, keys: lazy.Lazy, digits: Any, b
         split.length, bits.start, digits, many=many, quads=_QUADS, copies=copies,
     )  # fmt: skip
     amp.parallel_for_each(view, amp.extent(many * DIGITS).tile(DIGITS), begin_digits, words)
-    return words

@@ -19,9 +19,10 @@ import numpy as np
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._digits import passes
-from vkamp.algorithms.radix_sort_counts import begins_of_digits
+from vkamp.algorithms._digits import Positions, passes
+from vkamp.algorithms.radix_sort_counts import begins_of_digits, words_for
 from vkamp.algorithms.radix_sort_ranks import DIGITS, rank_of_key
+from vkamp.dispatch import early_programs
 
 #: What a status word holds besides a count: nothing yet, a tile's count, or that of all tiles up to it.
 _TOTAL, _PREFIX = np.uint32(1 << 30), np.uint32(2 << 30)
@@ -270,6 +271,23 @@ def sweep(
         _move_values(t_idx, values, sorted_values, staged, ranks, targets, first, begin, n)
 
 
+class _Moved(lazy.Lazy):
+    """The values of a pass: what the one before has stored, or, where that is nothing, the positions of the keys."""
+
+    __slots__ = ("are_stored", "stored")
+
+    def __init__(self, stored: Any, *, are_stored: bool = True) -> None:
+        super().__init__(stored.extent)
+        self.stored, self.are_stored = stored, np.uint32(are_stored)
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The value at a place."""
+        # Without branches, which drivers compile slowly.
+        stored = self.stored[i if self.are_stored != 0 else 0]
+        return stored if self.are_stored != 0 else amp.uint32(i)
+
+
 def can_sweep(view: amp.accelerator_view, n: int) -> bool:
     """Whether the tiles of a device may wait for each other: CPU drivers run few at once, and lavapipe ends loops."""
     return n <= MOST and not view.accelerator.is_emulated
@@ -295,13 +313,22 @@ def sort_pairs(
     threads, items = _shape_of(view, itemsize, has_values)
     tiles = -(-n // (threads * items))
     domain = amp.extent(tiles * threads).tile(threads)
-    status, spare = (amp.array(amp.extent(DIGITS * tiles), np.uint32, accelerator_view=view) for _ in range(2))
-    words = begins_of_digits(view, keys, digits, bits, status)
-    given = keys if values is None else values
-    for number, (shift, target, target_of_values) in enumerate(passes(view, bits, out, moved if has_values else None)):
-        amp.parallel_for_each(
-            view, domain, sweep, keys, given, target, target_of_values, words, status, spare, n, shift, number,
-            digits, items=items, has_values=has_values, shares=shares, many=many,
-        )  # fmt: skip
-        keys, given = lazy.Elements(target).flat(), lazy.Elements(target_of_values).flat()
-        status, spare = spare, status
+    states = [amp.array(amp.extent(DIGITS * tiles), np.uint32, accelerator_view=view) for _ in range(2)]
+    words = words_for(view, bits)
+    targets = list(passes(view, bits, out, moved if has_values else None))
+    given = keys if values is None else values.flat()
+    # All passes have one kernel, for which a driver takes longer than for all others of a sort.
+    elements: Any = lazy.Elements
+    if isinstance(values, Positions) and many > 1:
+        elements, given = _Moved, _Moved(targets[1][2], are_stored=False)
+    launches = []
+    read = keys
+    for number, (shift, target, to) in enumerate(targets):
+        status, spare = states[number % 2], states[1 - number % 2]
+        launches.append((read, given, target, to, words, status, spare, n, shift, number, digits))
+        read, given = lazy.Elements(target).flat(), elements(to).flat()
+    constants = {"items": items, "has_values": has_values, "shares": shares, "many": many}
+    early_programs.begin(view, domain, sweep, *launches[0], **constants)
+    begins_of_digits(view, keys, digits, bits, words, states[0])
+    for launch in launches:
+        amp.parallel_for_each(view, domain, sweep, *launch, **constants)
