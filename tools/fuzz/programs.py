@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 from tools.fuzz.expressions import Array, Scope, Shape
 from tools.fuzz.forms import Forms
@@ -56,7 +57,7 @@ class _Maker(Forms):
             self.extent, self.tile = r.choice(_EXTENTS), None
         self.index = "t" if self.tiled else "i"
         self.containers: list[Container] = []
-        self.scalars: dict[str, tuple[int | float | bool, str]] = {}
+        self.scalars: dict[str, tuple[int | float | bool | tuple[int, ...], str]] = {}
         prelude: Lines = []
         outer = Scope()
         for _ in range(r.choice([0, 0, 1, 2])):
@@ -242,6 +243,20 @@ class _Maker(Forms):
                 )
                 scope.values.append(Expr(kind, name))
                 self.uniform.append(Expr(kind, name))
+        if self.seed % 8 == 5:
+            self.vector_argument(scope)
+
+    def vector_argument(self, scope: Scope) -> None:
+        """A vector that the launch passes, and numbers with names like those of its components: ``g1``, ``g1_x``."""
+        r = random.Random(self.seed)
+        kind, whole = r.choice([INT, UINT, EXACT]), self.fresh("g")
+        text = {"int": "np.int32", "uint": "np.uint32", "exact": "np.float32"}[kind.base]
+        self.scalars[whole] = tuple(r.randint(0, 99) for _ in "xy"), f"(lambda v: {kind.vector(2).type}(*v))"
+        scope.values.append(Expr(kind.vector(2), whole))
+        for part in "xy":
+            self.scalars[f"{whole}_{part}"] = (r.randint(100, 199), text)
+            for name in (f"{whole}.{part}", f"{whole}_{part}"):
+                scope.values.append(Expr(kind, name))
 
     def results(self, scope: Scope):  # type: ignore[no-untyped-def]
         """Adds the containers that are written; returns the function that makes their last stores."""

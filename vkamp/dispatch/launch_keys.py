@@ -94,7 +94,7 @@ class ValueKey:
             numbers = components_of(value)
             self.parts.append((kind, len(numbers)))
             self.values += numbers
-            self.captured += [(head, f"_{k}") for k in range(len(numbers))]
+            self.captured += [(head, pipeline.part_of("", k)) for k in range(len(numbers))]
             return True
         if kind is not MethodType and pipeline.is_functor(value):
             return self._add_object(head, "", value, 0)
@@ -122,7 +122,7 @@ class ValueKey:
             if type(number) not in NUMBERS:
                 return False
             self.values.append(number)
-            self.captured.append((head, f"{tail}_{letter}"))
+            self.captured.append((head, pipeline.part_of(tail, letter)))
         return True
 
     def _add_program(self, head: int | str, tail: str, value: Any, depth: int) -> bool:

@@ -311,10 +311,11 @@ def _description(kernel: ir.Kernel) -> list[str]:
     names = {s.name for s in kernel.scalars}
     for scalar in kernel.scalars:
         double = f"{scalar.name} {FLOAT64}"
+        shown = scalar.name.replace(":", ".")
         if double in names:
-            rows.append((scalar.name, f"{scalar.type}, and as {FLOAT64}"))
+            rows.append((shown, f"{scalar.type}, and as {FLOAT64}"))
         elif scalar.name.partition(" ")[2] != FLOAT64.name:
-            rows.append((scalar.name, str(scalar.type)))
+            rows.append((shown, str(scalar.type)))
     rows += [(name, f"constant {_shortened(value)}") for name, value in kernel.constants]
     width = max((len(name) for name, _ in rows), default=0)
     lines += [f"//   {name:<{width}}  {text}" for name, text in rows]

@@ -41,6 +41,7 @@ from vkamp.front.signature import (
     is_exact_number,
     is_number,
     is_numpy_number,
+    part_of,
     plain_number,
     read_name,
     struct_name,
@@ -242,7 +243,7 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
         return ScalarType(_scalar_type(function, name, value[()]))
     if isinstance(value, (index, extent)):
         for k, part in enumerate(value):
-            out.scalars[f"{name}_{k}"] = int(part)
+            out.scalars[part_of(name, k)] = int(part)
         return IndexType(len(tuple(value)), "extent" if isinstance(value, extent) else "index")
     if isinstance(value, np.void) and vector_class(value.dtype) is not None:
         value = vector_class(value.dtype)(*value.item())  # type: ignore[misc]
@@ -399,7 +400,7 @@ def _scalar_type(function: FunctionType, name: str, value: Any) -> Scalar:
 
 def _vector(out: Arguments, function: FunctionType, name: str, kind: Vector, parts: Any) -> VectorType:
     for letter, part in zip(kind.letters, parts, strict=True):
-        out.scalars[f"{name}_{letter}"] = part.item()
+        out.scalars[part_of(name, letter)] = part.item()
     return VectorType(kind)
 
 
@@ -425,7 +426,7 @@ def _struct(out: Arguments, function: FunctionType, name: str, value: np.void) -
     assert isinstance(kind, Struct)
     raw = np.array(value).tobytes()
     for path, scalar, offset in scalar_fields(kind):
-        out.scalars["_".join((name, *path))] = np.frombuffer(raw, scalar.dtype, 1, offset)[0].item()
+        out.scalars[part_of(name, *path)] = np.frombuffer(raw, scalar.dtype, 1, offset)[0].item()
     return StructType(kind)
 
 

@@ -29,6 +29,7 @@ from vkamp.front.signature import (
     ObjectType,
     OperatorType,
     Request,
+    StructType,
     TupleType,
     local_names,
     loop_counters,
@@ -97,6 +98,8 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     ctx.counters = loop_counters(function)
     ctx.once = assigned_once(source.node)
     references.note_bindings(ctx, source.node)
+    # A captured struct becomes a variable of its name when the kernel first reads it.
+    ctx.taken.update(name for name, kind in captures.items() if isinstance(kind, StructType))
     _declare_parameters(ctx, request, source)
     module.stack.append(Frame(function, None, (function,), source.name))
     ctx.statements(source.node.body)

@@ -34,6 +34,7 @@ from vkamp.front.signature import (
     is_complex,
     is_number,
     is_numpy_number,
+    part_of,
     plain_number,
     read_name,
 )
@@ -102,12 +103,12 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         double = ir.ScalarValue(span, FLOAT64, in_double(name)) if kind.double else None
         return Number(_scalar(module, name, kind, span), kind.weak, double)
     if isinstance(kind, IndexType):
-        names = [f"{name}_{k}" for k in range(kind.rank)]
+        names = [part_of(name, k) for k in range(kind.rank)]
         numbers = [_scalar(module, n, ScalarType(INT32), span) for n in names]
         items = [Number(e, objects=of_launch(n, INT32, span)) for n, e in zip(names, numbers, strict=True)]
         return TupleValue(tuple(items), kind.kind)
     if isinstance(kind, VectorType):
-        parts = tuple(_scalar(module, f"{name}_{n}", ScalarType(kind.type.element), span) for n in kind.type.letters)
+        parts = tuple(_scalar(module, part_of(name, n), ScalarType(kind.type.element), span) for n in kind.type.letters)
         objects = of_launch(name, kind.type, span) if is_object(kind.type) else None
         return Number(ir.Construct(span, kind.type, parts), objects=objects)
     if isinstance(kind, StructType):
@@ -195,7 +196,7 @@ def assemble(module: Module, name: str, variable: ir.Variable, span: Span) -> li
     out: list[ir.Stmt] = []
     for path, scalar, _ in scalar_fields(variable.type):
         kind = promoted(scalar)
-        value = _scalar(module, "_".join((name, *path)), ScalarType(kind), span)
+        value = _scalar(module, part_of(name, *path), ScalarType(kind), span)
         if kind != scalar:
             value = ir.Cast(span, scalar, value)
         out.append(ir.Assign(span, member_at(root, path), value))

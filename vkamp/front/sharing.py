@@ -336,7 +336,7 @@ class _Checker:
 
     def _reads_launch(self, scalar: str, state: _Aliasing, span: Span) -> None:
         """A number of the launch, which may be a component of a vector."""
-        name, _, _ = scalar.rpartition("_")
+        name, _, _ = scalar.rpartition(":")
         keys = {of_launch(n, INT32, span)[0].variable.name for n in (scalar, name)}
         for stale, change in sorted(state.stale, key=repr):
             if stale in keys:

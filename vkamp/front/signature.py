@@ -349,6 +349,13 @@ def argument_of(name: str) -> str:
     return name.partition(" ")[0]
 
 
+def part_of(name: str, *path: str | int) -> str:
+    """The name under which a number of a vector, an index or a struct is passed. No other argument has a colon in its
+    name: ``point_x`` may be one beside ``point``.
+    """
+    return ":".join((name, *map(str, path)))
+
+
 def is_number(value: Any) -> bool:
     """Whether a Python object is a number that a kernel can take by value."""
     if isinstance(value, np.generic):

@@ -21,6 +21,7 @@ from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
 from vkamp.front.names import marked_name, named_callee
 from vkamp.front.returns import flatten
+from vkamp.front.scopes import all_nodes
 from vkamp.front.sequences import (
     Sequence,
     items_of,
@@ -560,7 +561,9 @@ def _exits(ctx: Context) -> LoopExits:
 
 def _loop_with_else(ctx: Context, node: ast.For | ast.While) -> None:
     """The loop, and a branch after it for its ``else``. The other side of the branch is where its breaks lead to."""
-    statements, branch = without_else(node, ctx.slots.keys() | ctx.local_names)
+    # Also names from outside the function, which it may read later.
+    written = {each.id for each in all_nodes(ctx.source.node) if isinstance(each, ast.Name)}
+    statements, branch = without_else(node, ctx.slots.keys() | ctx.local_names | written)
     ctx.statements(statements)
     if branch is not None:
         assert ctx.last_exits is not None

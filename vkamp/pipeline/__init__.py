@@ -22,7 +22,7 @@ from vkamp.front.description import describe_request, request_of
 from vkamp.front.functors import is_functor, members_of
 from vkamp.front.guards import Guard
 from vkamp.front.operators import captured, is_handed_over, is_of_library, parts_of, plain_of
-from vkamp.front.signature import argument_of, exactly
+from vkamp.front.signature import argument_of, exactly, part_of
 from vkamp.front.source import CodeKey
 from vkamp.front.varying import give_up
 from vkamp.ir.passes import recorded
@@ -57,6 +57,7 @@ __all__ = [
     "make_request",
     "members_of",
     "outside_of_blocks",
+    "part_of",
     "parts_of",
     "plain_of",
     "rebind",

@@ -14,7 +14,8 @@ from tools.fuzz.plain.language import Barrier, Language, Thread
 from tools.fuzz.plain.memory import Memory
 from tools.fuzz.plain.source import marked
 from tools.fuzz.plain.threads import Turns
-from tools.fuzz.plain.values import STATE, Idx, Num
+from tools.fuzz.plain.values import STATE, Idx, Num, Vec
+from vkamp.lang.vectors import ShortVector
 
 __all__ = ["launch"]
 
@@ -64,6 +65,8 @@ def _waits(tree: ast.Module) -> bool:
 def _argument(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Memory(value)
+    if isinstance(value, ShortVector):
+        return Vec(np.dtype(value.value_type).name, np.asarray(value).tolist())
     if isinstance(value, np.generic):
         return Num(value.dtype.name, value.item())
     if isinstance(value, bool):
