@@ -228,7 +228,26 @@ def test_many_that_come_together_are_one_submission(card):
     for _ in range(3):
         found = difference(card, enqueue)
         assert (found["submissions"], found["dispatches"]) == (1, 100)
+        queue.wait()
     assert set(card.read(a).tolist()) == {300}
+
+
+@pytest.mark.parametrize("card", [VulkanEngine], indirect=True)
+def test_replays_of_many_launches_gather_if_their_time_is_known(card, monkeypatch):
+    monkeypatch.setattr("vkamp.run.vulkan.queue._ROW", math.inf)
+    monkeypatch.setattr("vkamp.run.vulkan.recording._TOGETHER", 1e6)
+    queue = card.queue
+    a = card.buffer(np.zeros(N))
+    recording = queue.record([dispatch(card, "add", [a], [1])] * 100)
+    assert recording.find_room(64) < 3
+    recording.replay()
+    queue.wait()
+    assert recording.find_room(64) == 63
+    assert difference(card, recording.replay)["submissions"] == 1
+    for _ in range(5):
+        assert difference(card, recording.replay)["submissions"] == 0
+    assert difference(card, queue.wait)["dispatches"] == 500
+    assert set(card.read(a).tolist()) == {700}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -134,16 +134,20 @@ class Graph:
         With ``VKAMP_CHECK=1`` each launch is checked and waited for.  Raises ``AmpError`` inside a capture, and for a
         graph whose capture has not ended or has failed; ``OutOfMemoryError``, and then nothing has run.
         """
-        capturing.refuse("replay() of", self)
-        if self._state == "open":
-            raise AmpError("the capture of this graph has not ended: replay it after its with block")
-        if self._state == "failed":
-            raise AmpError("the capture of this graph ended with an exception, and nothing was recorded")
+        if self._state != "ready" or capturing.recorder() is not None:
+            self._refuse()
         with self._lock:
             if self._launches is not None:
                 self._launches.replay()
 
     __call__ = replay
+
+    def _refuse(self) -> None:
+        """Raises why it cannot be replayed now."""
+        capturing.refuse("replay() of", self)
+        if self._state == "open":
+            raise AmpError("the capture of this graph has not ended: replay it after its with block")
+        raise AmpError("the capture of this graph ended with an exception, and nothing was recorded")
 
     def check(self) -> list[Report]:
         """Runs what was captured once, each launch checked and waited for, as ``amp.check`` does; the reports in order.

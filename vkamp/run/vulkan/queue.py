@@ -42,8 +42,6 @@ from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.late_programs import is_awaited
 from vkamp.run.vulkan.memory import Kind, MemorySlot
 from vkamp.run.vulkan.recording import (
-    MOST_GATHERED,
-    MOST_UNKNOWN,
     QueueWithRecordings,
     Recorded,
     Repeats,
@@ -52,7 +50,7 @@ from vkamp.run.vulkan.recording import (
 )
 from vkamp.run.vulkan.relay import relay
 from vkamp.run.vulkan.sharing import SharedBuffer
-from vkamp.run.vulkan.submissions import QueueState, Submission, note_parts, touches
+from vkamp.run.vulkan.submissions import QueueState, Submission, note_runs, touches
 from vkamp.run.work import BoundReady
 
 _MAX_PENDING = 64
@@ -179,41 +177,47 @@ class VulkanQueue(QueueWithRecordings):
         return self.device.memory.capacity(self.device.kind) // 4
 
     def replay(self, recording: VulkanRecording) -> None:
-        """Submits a recording after everything enqueued; one of few launches, on CPU drivers short ones, may wait for
-        more work, while the device is busy.
-        """
+        """Submits a recording after everything enqueued; while the device is busy, it may wait for more work."""
         device = self.device
         if device.forked or device.closed or device.removed is not None or not self.is_open:
             self._check()
-        work, recorded = recording.work, recording.recorded
+        recorded = recording.recorded
         if recorded is None:
             return
         oldest = None
         with device.lock:
             pending = self._state.pending
-            is_small = recording.is_small
-            long = recording.long() if is_small else ()
-            if self._sink is not None:
-                # It is recorded again, with timestamps.
-                pending.extend([each.timed() for each in work])
-                if not is_small or len(pending) >= _MAX_PENDING:
-                    self._submit()
-            elif is_small and (self._poll or not long) and not self.immediate and self._may_gather(recording):
-                pending.append(recording)
-                most = MOST_UNKNOWN if long else MOST_GATHERED
-                if len(pending) >= _MAX_PENDING or len(pending) * len(work) > most:
-                    self._submit()
-                elif not self._driver.is_awake:
+            if pending and len(pending) < recording.room and not (self._sink or self.immediate or device.sharing):
+                pending.append(recording)  # As before, in less time.
+                if not self._driver.is_awake:
                     self._driver.call()
-            else:
-                if pending:
-                    self._submit()
-                # It counts as one piece, since most likely other work uses its memory, too.
-                self._resubmit(recorded, recording, 1, {}, parts=long)
+                return
+            self._replay(recording, recorded, pending)
             if len(self._state.running) > 1:
                 oldest = self._excess()
         if oldest is not None:
             self._await(oldest)
+
+    def _replay(self, recording: VulkanRecording, recorded: Recorded, pending: list[Work]) -> None:
+        """As :meth:`replay`; the caller has the lock."""
+        is_small = recording.is_small
+        long = recording.long() if is_small else ()
+        if self._sink is not None:
+            # It is recorded again, with timestamps.
+            pending.extend([each.timed() for each in recording.work])
+            if not is_small or len(pending) >= _MAX_PENDING:
+                self._submit()
+        elif is_small and (self._poll or not long) and not self.immediate and self._may_gather(recording):
+            pending.append(recording)
+            if len(pending) > recording.find_room(_MAX_PENDING):
+                self._submit()
+            elif not self._driver.is_awake:
+                self._driver.call()
+        else:
+            if pending:
+                self._submit()
+            # It counts as one piece, since most likely other work uses its memory, too.
+            self._resubmit(recorded, recording, 1, {}, parts=long, runs=(recorded,))
 
     def _may_gather(self, recording: VulkanRecording) -> bool:
         """Whether short launches may wait for more, since one submission of several costs less.
@@ -570,6 +574,7 @@ class VulkanQueue(QueueWithRecordings):
         later: list[Work] | None = None,
         lone: DispatchWork | None = None,
         parts: Sequence[DispatchWork] = (),
+        runs: Sequence[Recorded] = (),
     ) -> None:
         """Submits recorded work; ``later`` stays pending. The other arguments describe the submission."""
         self.device.check()
@@ -583,7 +588,7 @@ class VulkanQueue(QueueWithRecordings):
         except VulkanError as error:
             raise self.device.failed(error) from error
         submission = Submission(frame, recorded.access, (held, recorded), pieces, slots)
-        submission.lone, submission.parts = lone, parts
+        submission.lone, submission.parts, submission.runs = lone, parts, runs
         self._room = -1 if slots else self._room - pieces
         self._add(submission, after, pending if later is None else later, recorded.barriers + behind, recorded.count)
         self._submit_recorded()
@@ -668,8 +673,8 @@ class VulkanQueue(QueueWithRecordings):
             each.is_over = True
             if each.lone is not None:
                 each.lone.took(now - each.submitted, at_most=each is not waited)
-        if any(each.parts for each in over):
-            note_parts(over, now)
+        if any(each.runs for each in over):
+            note_runs(over, now)
         self._state = QueueState(pending, running[done:], hazards)
         if done == len(running):
             self.device.busy.pop(id(self), None)

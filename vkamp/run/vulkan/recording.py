@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -29,11 +30,12 @@ _SPARE = 2
 #: How often a function that enqueues nothing makes a submission; otherwise, it is as if work waited for other work.
 _SUBMITTED = 2
 
-#: Launches of a recording that may be submitted with others, on CPU drivers and on GPUs, where one submission costs as
-#: much time of the host as three short recordings; and launches of such a submission, if they are known to be short, or
-#: not.
-FEW, _FEW_OF_GPU = 4, 32
+#: Launches of a recording that may be submitted with others on a CPU driver, and launches of such a submission, if they
+#: are known to be short, or not. On a GPU, where one submission costs as much time of the host as five replays, these
+#: are any, and more of them where they take this time together (seconds).
+FEW = 4
 MOST_GATHERED, MOST_UNKNOWN = 256, 32
+_TOGETHER = 0.02
 
 _Key = tuple[int, ...]
 _NONE: list[DispatchWork] = []
@@ -42,10 +44,11 @@ _NONE: list[DispatchWork] = []
 class Recorded:
     """A command buffer with everything that it uses except memory, which the submitter keeps alive. ``after``: the
     hazards after it. ``barriers``: the number of barriers in it. ``follows_itself``: no barrier is needed between two
-    runs of it. ``slots``: the bytes of the memory that it uses, by the number of the slot.
+    runs of it. ``slots``: the bytes of the memory that it uses, by the number of the slot. ``seconds``: its duration at
+    most.
     """
 
-    __slots__ = ("access", "after", "barriers", "commands", "count", "follows_itself", "named", "slots")
+    __slots__ = ("access", "after", "barriers", "commands", "count", "follows_itself", "named", "seconds", "slots")
 
     def __init__(self, commands: Commands, work: Sequence[DispatchWork], after: Hazards, barriers: int) -> None:
         self.commands = commands
@@ -55,6 +58,7 @@ class Recorded:
         self.slots = {slot.id: slot.nbytes for each in work for slot in each.slots}
         self.barriers = barriers
         self.count = len(work)
+        self.seconds = math.inf
         self.named = [(each.program, each.sets) for each in work]
 
     def behind(self, hazards: Hazards, follows: bool) -> tuple[bool, Hazards]:
@@ -71,15 +75,17 @@ class Recorded:
 
 
 class VulkanRecording(RecordedWork, Recording):
-    """A recorded command buffer with the memory that it uses. ``is_small``: it has few launches, and none is heavy."""
+    """A recorded command buffer with the memory that it uses. ``is_small``: it may be submitted with others, since it
+    has few launches or runs on a GPU, and none is heavy. ``room``: how much work may be pending if it comes last.
+    """
 
     def __init__(self, queue: QueueWithRecordings, work: list[DispatchWork], recorded: Recorded | None) -> None:
         self.queue = queue
         self.work = work
         self.recorded = recorded
         self.access = NOTHING if recorded is None else recorded.access
-        most = _FEW_OF_GPU if queue._poll else FEW
-        self.is_small = len(work) <= most and not any(each.is_heavy for each in work)
+        self.is_small = (queue._poll > 0 or len(work) <= FEW) and not any(each.is_heavy for each in work)
+        self.room = 0
         self._is_short = False
 
     def long(self) -> list[DispatchWork]:
@@ -89,6 +95,14 @@ class VulkanRecording(RecordedWork, Recording):
         found = [each for each in self.work if not each.is_short]
         self._is_short = not found
         return found
+
+    def find_room(self, most: int) -> int:
+        """Finds ``room``, which is less than ``most``."""
+        count = (MOST_UNKNOWN if self.long() else MOST_GATHERED) // max(len(self.work), 1)
+        if self.queue._poll and self.recorded is not None:
+            count = max(count, int(_TOGETHER / self.recorded.seconds))
+        self.room = min(count, most - 1)
+        return self.room
 
     def replay(self) -> None:
         self.queue.replay(self)
@@ -201,6 +215,7 @@ class QueueWithRecordings(QueueWithReusedMemory):
             self.retire()
         _, running, hazards = self._state
         handles: list[Any] = []
+        runs: list[Recorded] = []
         barriers = count = 0
         for each in recordings:
             recorded = each.recorded
@@ -209,10 +224,12 @@ class QueueWithRecordings(QueueWithReusedMemory):
             if behind:
                 handles.append(self.frames.barrier)
             handles.append(recorded.commands.handle)
+            runs.append(recorded)
             barriers += recorded.barriers + behind
             count += recorded.count
         access = joint([each.access for each in {id(each): each for each in recordings}.values()])
         submission = Submission(self.frames.several(handles), access, (recordings,), len(recordings), {})
+        submission.runs = runs
         self._add(submission, hazards, later, barriers, count)
         self._room -= len(recordings)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vkamp.run.engine import Sink
 from vkamp.run.plan import Access
@@ -14,15 +15,21 @@ from vkamp.run.vulkan.frames import CommandFrame
 from vkamp.run.vulkan.memory import MemorySlot
 
 
+class Timed(Protocol):
+    """Something that runs again and again. ``seconds``: its duration at most."""
+
+    seconds: float
+
+
 class Submission:
     """Submitted work, which is kept until the device has finished it. ``held``: the objects that must exist until then.
     ``pieces``: the number of pieces of work. ``slots``: the bytes of the memory that it uses, by the number of the
-    slot. ``staged``: the bytes that it copies. ``lone``: its dispatch, if there is exactly one. ``parts``: its
-    dispatches that are not known to be short, if it is a short recording.
+    slot. ``staged``: the bytes that it copies. ``lone``: its dispatch, if there is exactly one. ``runs``: the
+    recordings that it runs; ``parts``: the dispatches of these whose durations are of interest.
     """
 
     __slots__ = (
-        "access", "frame", "held", "is_over", "lone", "parts", "pieces", "sink", "slots", "staged", "stamps",
+        "access", "frame", "held", "is_over", "lone", "parts", "pieces", "runs", "sink", "slots", "staged", "stamps",
         "submitted",
     )  # fmt: skip
 
@@ -35,6 +42,7 @@ class Submission:
         self.pieces = pieces
         self.slots = slots
         self.lone: DispatchWork | None = None
+        self.runs: Sequence[Timed] = ()
         self.parts: Sequence[DispatchWork] = ()
         self.staged = 0
         self.stamps: Stamps | None = None
@@ -63,17 +71,17 @@ class QueueState(NamedTuple):
     hazards: Hazards
 
 
-def note_parts(recordings: Sequence[Submission], now: float) -> None:
-    """Records how long the parts of finished recordings took at most.
-
-    The recordings ran one after the other, and the same ones about as long.
-    """
-    since = recordings[0].submitted
-    runs = Counter([id(each.held[-1]) for each in recordings])
-    for each in recordings:
-        seconds = min(now - each.submitted, (now - since) / runs[id(each.held[-1])])
-        for part in each.parts:
-            part.took(seconds, at_most=True)
+def note_runs(submissions: Sequence[Submission], now: float) -> None:
+    """Records how long recordings, and parts of them, took at most in submissions that ended one after the other."""
+    since = submissions[0].submitted
+    runs = Counter([id(each) for submission in submissions for each in submission.runs])
+    for submission in submissions:
+        seconds = math.inf
+        for each in submission.runs:
+            seconds = (now - since) / runs[id(each)]
+            each.seconds = min(each.seconds, seconds)
+        for part in submission.parts:
+            part.took(min(now - submission.submitted, seconds), at_most=True)
 
 
 def touches(access: Access, slot: MemorySlot, writes_only: bool) -> bool:
