@@ -6,6 +6,7 @@ import ast
 import builtins
 import difflib
 import enum
+import sys
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -89,8 +90,8 @@ def language_alias(ctx: Context) -> str:
 
 def _language(ctx: Context) -> list[str]:
     """The public names of vkamp, and those of its functions of numbers as they are written."""
-    module = language_module(ctx)
-    return list(device.__all__) if module is None else list(module.__all__)
+    module = language_module(ctx) or sys.modules["vkamp"]
+    return list(module.__all__)
 
 
 #: What a kernel can use of Python's own names.

@@ -20,51 +20,6 @@ from vkamp.ir.rows import CLASSES, BuiltinRow, TupleRow
 from vkamp.lang.vectors import ShortVector, by_components
 from vkamp.tracebacks import entry_point
 
-__all__ = [
-    "MARK",
-    "MathFunction",
-    "MathNamespace",
-    "MathTuple",
-    "add_carry",
-    "all_memory_fence",
-    "asfloat",
-    "asint",
-    "asuint",
-    "atomic_compare_exchange",
-    "atomic_exchange",
-    "atomic_fetch_add",
-    "atomic_fetch_and",
-    "atomic_fetch_dec",
-    "atomic_fetch_inc",
-    "atomic_fetch_max",
-    "atomic_fetch_min",
-    "atomic_fetch_or",
-    "atomic_fetch_sub",
-    "atomic_fetch_xor",
-    "atomic_load",
-    "atomic_store",
-    "constant",
-    "direct3d",
-    "dot4_signed",
-    "dot4_signed_sat",
-    "dot4_unsigned",
-    "dot4_unsigned_sat",
-    "fast_math",
-    "global_memory_fence",
-    "mul_extended",
-    "mulhi",
-    "precise_math",
-    "private",
-    "static_range",
-    "sub_borrow",
-    "tdiv",
-    "tile_scope",
-    "tile_static",
-    "tile_static_memory_fence",
-    "trem",
-    "uniform",
-]
-
 #: The attribute by which the front end recognises a function of the language.
 MARK = "__vkamp_device__"
 
