@@ -12,9 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from vkamp.dispatch.capturing import Graph, capture
-from vkamp.dispatch.reference import ReferenceEngine
-from vkamp.dispatch.reference_controls import follow, reference_schedule, reference_subgroups
+from vkamp.dispatch.capturing import Graph as Graph
+from vkamp.dispatch.capturing import capture as capture
+from vkamp.dispatch.reference import ReferenceEngine as ReferenceEngine
+from vkamp.dispatch.reference_controls import follow as follow
+from vkamp.dispatch.reference_controls import reference_schedule as reference_schedule
+from vkamp.dispatch.reference_controls import reference_subgroups as reference_subgroups
 from vkamp.errors import AmpError
 from vkamp.run.lifetime import before_open
 from vkamp.tracebacks import entry_point
@@ -25,21 +28,6 @@ if TYPE_CHECKING:
     from vkamp.dispatch.inspection import Inspection
     from vkamp.findings import Report
     from vkamp.lang.kernel import KernelFunction
-
-__all__ = [
-    "Graph",
-    "ReferenceEngine",
-    "block_uses",
-    "capture",
-    "check",
-    "follow",
-    "inspect_kernel",
-    "parallel_for_each",
-    "reference_schedule",
-    "reference_subgroups",
-    "result_type",
-    "use_shaders",
-]
 
 
 @overload

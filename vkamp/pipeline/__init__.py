@@ -17,54 +17,34 @@ from vkamp import prebuilt, spirv
 from vkamp.artifacts import Executable, Target
 from vkamp.edit.active import active_folder
 from vkamp.errors import AmpError, CompileError, CompileTimeWarning, Span
-from vkamp.front import Arguments, Request, collect, make_request, varying
-from vkamp.front.description import describe_request, request_of
-from vkamp.front.functors import is_functor, members_of
-from vkamp.front.guards import Guard
-from vkamp.front.operators import captured, is_handed_over, is_of_library, parts_of, plain_of
-from vkamp.front.signature import argument_of, exactly, part_of
-from vkamp.front.source import CodeKey
-from vkamp.front.varying import give_up
+from vkamp.front import Arguments as Arguments
+from vkamp.front import Request as Request
+from vkamp.front import collect as collect
+from vkamp.front import make_request as make_request
+from vkamp.front import varying
+from vkamp.front.description import describe_request as describe_request
+from vkamp.front.description import request_of as request_of
+from vkamp.front.functors import is_functor as is_functor
+from vkamp.front.functors import members_of as members_of
+from vkamp.front.guards import Guard as Guard
+from vkamp.front.operators import captured as captured
+from vkamp.front.operators import is_handed_over as is_handed_over
+from vkamp.front.operators import is_of_library as is_of_library
+from vkamp.front.operators import parts_of as parts_of
+from vkamp.front.operators import plain_of as plain_of
+from vkamp.front.signature import argument_of as argument_of
+from vkamp.front.signature import exactly as exactly
+from vkamp.front.signature import part_of as part_of
+from vkamp.front.source import CodeKey as CodeKey
+from vkamp.front.varying import give_up as give_up
 from vkamp.ir.passes import recorded
 from vkamp.ir.types import NAMED
 from vkamp.pipeline import kernel_cache
-from vkamp.pipeline.compiled import Compiled, FullKernel
-from vkamp.pipeline.kernel_cache import rebind
+from vkamp.pipeline.compiled import Compiled as Compiled
+from vkamp.pipeline.compiled import FullKernel as FullKernel
+from vkamp.pipeline.kernel_cache import rebind as rebind
 from vkamp.pipeline.loading import compiler_module
 from vkamp.progress import hide
-
-__all__ = [
-    "Arguments",
-    "CodeKey",
-    "Compiled",
-    "FullKernel",
-    "Guard",
-    "Request",
-    "argument_of",
-    "captured",
-    "collect",
-    "compile_kernel",
-    "declared_dtype",
-    "describe_request",
-    "exactly",
-    "executable",
-    "give_up",
-    "ir_text",
-    "is_functor",
-    "is_handed_over",
-    "is_of_library",
-    "load_early",
-    "make_request",
-    "members_of",
-    "outside_of_blocks",
-    "part_of",
-    "parts_of",
-    "plain_of",
-    "rebind",
-    "request_of",
-    "with_matrices",
-    "writes_everything",
-]
 
 #: Seconds of a driver's compilation that are not worth a warning, and the kernels that were warned of.
 _PATIENCE = 5.0

@@ -15,18 +15,11 @@ from vkamp.artifacts import Accesses
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError
 from vkamp.progress import NOTHING, activity
-from vkamp.spirv.glslang import OPTIONS, Compiler, GlslError, GlslMessage, find_compiler, run, within_limits
+from vkamp.spirv.glslang import OPTIONS, Compiler, run, within_limits
+from vkamp.spirv.glslang import GlslError as GlslError
+from vkamp.spirv.glslang import GlslMessage as GlslMessage
+from vkamp.spirv.glslang import find_compiler as find_compiler
 from vkamp.spirv.resident import resident_of
-
-__all__ = [
-    "GlslError",
-    "GlslMessage",
-    "compile",
-    "compile_many",
-    "find_compiler",
-    "start",
-    "try_compiler",
-]
 
 #: Increase when the same text, compiler and options are to give something else.
 _FORMAT = 2
