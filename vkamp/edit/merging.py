@@ -318,7 +318,7 @@ class _Merge:
         elif ours.core == base.core:
             core, indent = theirs.core, theirs.lead
         else:
-            core, indent = _patched(ours.core, base.core, theirs.core), ours.lead
+            core, indent = _patched(ours.core, theirs.core), ours.lead
         if theirs.key != base.key and ours.key == base.key:
             core = self.ours.renames.apply(core, base, i)
         if ours.key != base.key and theirs.key == base.key:
@@ -408,7 +408,7 @@ def _numbered(ours: str, base: str, theirs: str) -> str:
     return ours
 
 
-def _patched(ours: str, base: str, theirs: str) -> str:
+def _patched(ours: str, theirs: str) -> str:
     """A statement that one side only reformatted, with the present tokens of the other side.
 
     Whitespace and comments are those of ``ours`` between tokens that are still adjacent, and where new ones begin.

@@ -326,10 +326,10 @@ def _integer_power(
     common = convert.common(a, b)
     base = Number(convert.convert(ctx, a, INT32 if common == BOOL else common, left_node))
     call = ast.copy_location(ast.Call(left_node, [], []), right_node)
-    return call_function(ctx, integer_power, call, None, ((base, left_node), (_whole_exponent(ctx, b), right_node)))
+    return call_function(ctx, integer_power, call, None, ((base, left_node), (_whole_exponent(b), right_node)))
 
 
-def _whole_exponent(ctx: Context, value: Constant | Number) -> Value:
+def _whole_exponent(value: Constant | Number) -> Value:
     """A bool as an int; an integer as it is."""
     if convert.scalar_type(value) != BOOL or isinstance(value, Constant):
         return value

@@ -292,7 +292,7 @@ def _bind_anew(ctx: Context, target: ast.Name, slot: Slot | None, value: Element
     elif is_shared and _is_movable(ctx, known) and structure(known) == structure(place):
         convert.assign_numbers(ctx, place_parts(known), place_parts(place), span)
     else:
-        first, new = _described(ctx, known), "a new object" if not is_shared else _described(ctx, place)
+        first, new = _described(known), "a new object" if not is_shared else _described(place)
         notes = (Note(slot.span, f"here it is {first}"),)
         ctx.fail("VKA351", target, notes=notes, name=name, what=new)
 
@@ -303,7 +303,7 @@ def _is_movable(ctx: Context, place: ir.Place) -> bool:
     return all(local is not None and local.variable.name in ctx.moving for local in locals_)
 
 
-def _described(ctx: Context, place: ir.Place) -> str:
+def _described(place: ir.Place) -> str:
     if isinstance(place, ir.Local):
         return f"the object `{place.variable.name}`"
     return f"a part of `{ir.place_name(place)}`" if is_object(place) else f"an element of `{ir.place_name(place)}`"

@@ -266,7 +266,7 @@ def convert(data: Any, dtype: np.dtype[Any] | None, what: str = "data") -> NDArr
     if isinstance(data, np.generic) or hasattr(data, "__array__"):
         return _convert_array(values, dtype, what)
     if dtype is None:
-        dtype = _weak_dtype(values, what)
+        dtype = _weak_dtype(values)
     if values.size and not _weak_converts(values.dtype, dtype):
         _refuse(values.dtype, dtype, what)
     if dtype.kind in "iu":
@@ -311,7 +311,7 @@ def _convert_array(values: NDArray[Any], dtype: np.dtype[Any] | None, what: str)
     return values.astype(dtype)
 
 
-def _weak_dtype(values: NDArray[Any], what: str) -> np.dtype[Any]:
+def _weak_dtype(values: NDArray[Any]) -> np.dtype[Any]:
     """The element type for plain Python numbers."""
     if values.dtype.kind == "i" or (values.dtype.kind == "u" and values.size):
         return np.dtype(int32)

@@ -260,17 +260,14 @@ class Places(Scope):
         )  # fmt: skip
         return ast.Expr(stored)
 
-    def store_word(
-        self, address: Address, word: ast.expr, kind: Scalar, site: int, value: ast.expr,
-        access: AccessKind = "write",
-    ) -> ast.stmt:  # fmt: skip
+    def store_word(self, address: Address, word: ast.expr, kind: Scalar, site: int, value: ast.expr) -> ast.stmt:
         if isinstance(address.root, ir.BufferElement):
             memory = self._typed(address.root.buffer, kind)
         else:
             memory = self.words(address.root)
         if self.is_value(address.root) and not isinstance(word, ast.Constant):
             return ast.Expr(quote("_store(X, M, K)", X=value, M=memory, K=word))
-        judged = self.judged(address, access, word, site, kind)
+        judged = self.judged(address, "write", word, site, kind)
         return ast.Assign([ast.Subscript(memory, judged, ast.Store())], value)
 
     # -- memory that is judged already

@@ -223,7 +223,7 @@ def conflict(later: SharedAccess, earlier: SharedAccess) -> tuple[bool, Conflict
     if not later.words & earlier.words or excluded(later.guards, earlier.guards):
         return False, None
     pairs, certain = _comparable(later, earlier)
-    if not _collisions(pairs, later.may, earlier.may, first=False):
+    if not _collisions(pairs, later.may, earlier.may):
         return False, None
     nested = later.guards <= earlier.guards or earlier.guards <= later.guards
     doubtful = (
@@ -233,7 +233,7 @@ def conflict(later: SharedAccess, earlier: SharedAccess) -> tuple[bool, Conflict
     )
     if doubtful or not (certain and nested and later.exact and earlier.exact):
         return True, None
-    found = _collisions(pairs, later.must, earlier.must, first=True)
+    found = _collisions(pairs, later.must, earlier.must)
     return True, Conflict(later, earlier, *found) if found else None
 
 
@@ -262,9 +262,9 @@ def _first(lane: int | Lanes) -> int:
 
 
 def _collisions(
-    pairs: list[tuple[int | Lanes, int | Lanes, int | None]], mine: Mask, others: Mask, *, first: bool
+    pairs: list[tuple[int | Lanes, int | Lanes, int | None]], mine: Mask, others: Mask
 ) -> tuple[int, int] | None:
-    """Two different threads, one of each mask, whose indices are equal; the lowest if ``first``."""
+    """Two different threads, one of each mask, whose indices are equal; the lowest of them."""
     count = len(mine)
     left, right = np.zeros(count, np.int64), np.zeros(count, np.int64)
     size = 1
