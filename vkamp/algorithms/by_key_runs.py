@@ -23,7 +23,7 @@ from vkamp.algorithms._outputs import output_of
 @amp.kernel
 def total_pieces(t_idx, keys, values, totals, counts, n, length, eq, op):
     """The number of runs that begin in each piece, and the combination of its values from the beginning of the last
-    one on; of all its values if no run begins there.
+    one on; or of all its values if no run begins there.
     """
     piece = t_idx.global_[0]
     first = piece * length

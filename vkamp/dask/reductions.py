@@ -171,7 +171,7 @@ def std(
 
 class _Moments(tuple[Any, Any, Any]):
     """Of a part: the number of elements, their mean, and the sum of the squares of their distances from it, or None
-    where only the mean is wanted. Of a chunk the last two are containers, the mean and the variance, which only
+    where only the mean is wanted. For a chunk, the last two are containers, the mean and the variance, which only
     :func:`_joined` waits for. They travel as numpy arrays: on another worker's device they would be of no use.
     """
 

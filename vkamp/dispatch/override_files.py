@@ -69,7 +69,7 @@ def record_of(
 
 
 def _file_of(function: FunctionType, folder: Path) -> str:
-    """The kernel's file as seen from the project that the folder is in; of others the name."""
+    """The kernel's file relative to the folder's project; its name if it is outside the project."""
     path = Path(function.__code__.co_filename)
     try:
         return path.absolute().relative_to(folder.parent).as_posix()

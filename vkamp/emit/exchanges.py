@@ -47,7 +47,7 @@ _COMBINED = {
     "bitwise_or": "value | before",
     "bitwise_xor": "value ^ before",
 }
-#: Of floats a number wins over NaN, which drivers' own ``min`` and ``max`` do not promise.
+#: A number wins over NaN, which drivers' own ``min`` and ``max`` do not promise.
 _COMBINED_FLOATS = {
     "min": "before < value || isnan(value) ? before : value",
     "max": "before > value || isnan(value) ? before : value",

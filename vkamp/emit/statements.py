@@ -450,7 +450,7 @@ class _FunctionPrinter:
         self.add(f"{text};", statement.span)
 
     def _outputs(self, callee: ir.Function, results: tuple[ir.Variable | None, ...], span: Span) -> list[str]:
-        """The variables for a call's results; of two results for one variable the last counts."""
+        """The variables for a call's results; if two results have one variable, the last one counts."""
         names = []
         for number, (variable, kind) in enumerate(zip(results, callee.results, strict=True)):
             if variable is not None and variable not in results[number + 1 :]:

@@ -256,7 +256,7 @@ def _power(ctx: Context, row: BuiltinRow, node: ast.Call) -> Value:
 
 
 def _length(ctx: Context, node: ast.Call) -> Value:
-    """``len``: of a container and of an array its first dimension, of an index, an extent and a tuple their items."""
+    """``len``: the first dimension of a container or array, the number of items of an index, an extent or a tuple."""
     check_arity(ctx, node, 1, "len", "len(x)")
     if is_range(ctx, node.args[0]):
         length = sequence_of(ctx, node.args[0]).length
@@ -420,7 +420,7 @@ def _index_object(ctx: Context, target: type, node: ast.Call) -> Value:
 
 
 def _python_builtin(ctx: Context, target: Any, row: BuiltinRow, node: ast.Call) -> Value:
-    """Python's own function: of constants a constant; ``min`` and ``max`` take two or more."""
+    """Python's own function, which gives a constant for constants; ``min`` and ``max`` take two or more."""
     values = ctx.operands(*node.args)
     if target not in (min, max):
         _row_arity(ctx, row, node)
@@ -468,7 +468,7 @@ def _folded(target: Any, row: BuiltinRow, values: list[Any]) -> Any:
     if target in (min, max):
         return extreme_constant(row.name, values)
     result = target(*values)
-    # `math.floor` and others give an int; of a variable they give a float.
+    # `math.floor` and others give an int for a constant, and a float for a variable.
     return float(result) if row.result == "F" and isinstance(result, int) else result
 
 

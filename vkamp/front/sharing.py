@@ -5,7 +5,7 @@ and index objects, and a struct where branches or loops choose between objects (
 long as neither is changed while the other one is used.  ``check`` follows a function's copies along its control flow:
 
 - what one name changes and another name of the same object reads afterwards is an error;
-- so is a change that gets lost: of a copy of an element, and of a copied vector that is never read again.
+- so is a change that has no effect: one of a copy of an element, or of a copied vector that is never read again.
 """
 
 from __future__ import annotations

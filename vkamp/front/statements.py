@@ -123,7 +123,7 @@ def _assert(ctx: Context, node: ast.Assert) -> None:
 
 
 def _assert_message(ctx: Context, node: ast.expr) -> str:
-    """A string; of an f-string the values' expressions stay as they are written."""
+    """A string; an f-string keeps its expressions as they are written."""
     if isinstance(node, ast.JoinedStr):
         return "".join(
             f"{{{ctx.text(part.value)}}}" if isinstance(part, ast.FormattedValue) else str(part.value)  # type: ignore[attr-defined]

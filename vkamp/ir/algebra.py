@@ -14,7 +14,7 @@ from vkamp.ir.types import BOOL, INT32, Scalar, Type
 
 
 def operation(span: Span, kind: Type, op: Any, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-    """``left op right``; of two integer constants the result, and of an operand that changes nothing the other."""
+    """``left op right``: the result if both are integer constants, or one operand if the other changes nothing."""
     if isinstance(kind, Scalar) and kind.is_integer:
         if isinstance(left, ir.Const) and isinstance(right, ir.Const):
             value = folded(op, int(left.value), int(right.value), kind)

@@ -37,7 +37,7 @@ def converted(value: _Value, kind: Scalar, given: Type | None = None) -> _Value 
 
 
 def folded_node(node: ir.Node) -> ir.Node:
-    """A node whose operands are folded; of an operation on constants the result, as a constant."""
+    """A node whose operands are folded; for an operation on constants, the constant that is its result."""
     if not isinstance(node, ir.Expr):
         return node
     if isinstance(node, ir.Logical) and isinstance(node.left, ir.Const):

@@ -220,7 +220,7 @@ class Construct(Expr):
 
 @dataclass(frozen=True, repr=False)
 class Swizzle(Expr):
-    """Distinct components of a short vector's value, in the order of ``letters`` (of ``xyzw``); of one a scalar."""
+    """Distinct components of a short vector's value, in the order of ``letters`` (of ``xyzw``); one is a scalar."""
 
     operand: Expr
     letters: str

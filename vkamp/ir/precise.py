@@ -435,7 +435,7 @@ PRECISE_ROWS: tuple[BuiltinRow, ...] = (
     _row("probit", "The inverse of the standard normal distribution function.", _probit,
          ((0.5,), (0.25,), (0.9,), (0.001,), (1e-30,), (0.0,), (1.0,), (1.5,)), ulp=8),
     _row("rcbrt", "One over the cube root.", lambda x: 1.0 / np.cbrt(x), _ANY, ulp=2),
-    _row("remainder", "x less the nearest multiple of y, of two the even one; exactly.", _remainder, _QUOTIENTS,
+    _row("remainder", "x less the nearest multiple of y, the even one of two; exact.", _remainder, _QUOTIENTS,
          params="FF"),
     _row("scalb", "x times 2 to the power of a whole y.", scalb,
          ((1.5, 3.0), (-0.7, -20.0), (1e-30, -20.0), (3.0, 127.0), (0.0, math.inf), (1.0, 0.5), (2.0, -math.inf)),

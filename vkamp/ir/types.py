@@ -145,7 +145,7 @@ class Vector:
         return vector_dtype(self.element.name, self.count)
 
     def part(self, letters: str) -> Scalar | Vector:
-        """The type of some of its components: of one a scalar."""
+        """The type of some of its components: a scalar if it is one."""
         return self.element if len(letters) == 1 else Vector(self.element, len(letters))
 
     def __str__(self) -> str:
@@ -408,5 +408,5 @@ def scalars_in(kind: Type) -> frozenset[Scalar]:
 
 
 def alignment_of(kind: Type) -> int:
-    """Bytes that the address of a place of this type is a multiple of, as in C++: those of its largest scalar."""
+    """The alignment of a type in bytes, as in C++: the size of its largest scalar."""
     return max(scalar.size for scalar in scalars_in(kind))

@@ -86,8 +86,8 @@ def private(shape: Any, dtype: Any) -> Any:
 def static_range(*bounds: int) -> Iterable[int]:
     """A ``range`` of compile-time ints; a ``for`` over it is unrolled; its variable is a constant in each iteration.
 
-    If the body uses the variable only in numbers ``a * variable + b``, the shader has a loop that the driver unrolls;
-    otherwise it has a copy of the body for each value.
+    If the body uses the variable only in expressions of the form ``a * variable + b``, the shader has a loop that the
+    driver unrolls; otherwise it has a copy of the body for each value.
     """
     return range(*bounds)
 

@@ -74,7 +74,7 @@ class TargetTraits:
     - ``amp.target.lowered``: whether the threads of a tile run as loops between its barriers (``lowering="loops"``).
     - ``amp.target.has(feature)``: whether kernels can use an optional feature there: the device has it, and the engine
       enables it.  ``feature`` is a name, such as ``"int64"``, ``"float16"`` or ``"subgroup_shuffle"``, or a type.
-      Small types work everywhere; of these ``has`` tells whether the device has their arithmetic.
+      Small types work everywhere; for these, ``has`` tells whether the device has their arithmetic.
 
     ``if amp.target.cpu:`` chooses one branch at compile time.  The other branch is not compiled: it may use types and
     functions that the device lacks.  A kernel is compiled once for each combination of the traits that it reads.

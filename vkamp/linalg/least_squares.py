@@ -174,7 +174,7 @@ def pinv(
 
 @function
 def cond(x: Any, p: Any = None, *, accelerator_view: _View = None) -> Any:
-    """The condition numbers of matrices by a norm (numpy: ``linalg.cond``); of one matrix as a ``device_scalar``.
+    """The condition numbers of matrices by a norm (numpy: ``linalg.cond``); for one matrix, a ``device_scalar``.
 
     ``p``: None or 2 for the largest singular value over the smallest one, -2 for the inverse of that; else an order of
     :func:`norm`, for ``norm(x, p) * norm(inv(x), p)``. The condition number of a singular matrix is infinite. AmpError

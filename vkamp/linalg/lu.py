@@ -272,7 +272,7 @@ def _per_matrix(values: Any, lead: tuple[int, ...]) -> Any:
 
 @function
 def det(a: Any, *, accelerator_view: _View = None) -> Any:
-    """The determinants (numpy: ``linalg.det``); of one matrix as a ``device_scalar``."""
+    """The determinants (numpy: ``linalg.det``); for one matrix, a ``device_scalar``."""
     batch_of(a, "det")
     if is_empty(a):
         return np.linalg.det(a)

@@ -59,7 +59,7 @@ def run(
 ) -> bool:
     """Runs every thread of a launch on the calling thread and returns when all have ended.
 
-    ``domain``: the extent, in elements; of a tiled kernel a multiple of its tile. ``buffers``: for each captured
+    ``domain``: the extent, in elements, a multiple of the tile if there is one. ``buffers``: for each captured
     container a numpy array of its element type whose shape is its extent, possibly strided; they may overlap. They are
     changed in place. ``scalars``: the captured values. ``schedule``: the order of tiles and threads (default: in
     order); ``seed`` means a random schedule. ``races=False`` skips the search for data races, which doubles the speed.
