@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from vkamp.algorithms.lazy import dtype_of, is_float_of_memory
 from vkamp.dispatch.call_cache import repeats
 from vkamp.tracebacks import entry_point, forwards
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+_P = ParamSpec("_P")
 _COMPLEX64, _COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 
@@ -111,7 +114,27 @@ def with_dtype(out: Any, dtype: np.dtype[Any]) -> Any:
     return out
 
 
-def transform(function: Any) -> Any:
+def with_parameters_of(pattern: Callable[_P, Any]) -> Callable[[Callable[..., Any]], Callable[_P, Any]]:
+    """Decorates a function that takes its arguments by name: it has the parameters of another one."""
+    signature = inspect.signature(pattern)
+
+    def decorate(function: Callable[..., Any]) -> Callable[_P, Any]:
+        @functools.wraps(function)
+        def call(*args: _P.args, **named: _P.kwargs) -> Any:
+            try:
+                given = signature.bind(*args, **named)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            given.apply_defaults()
+            return function(**given.arguments)
+
+        vars(call)["__signature__"] = signature
+        return call
+
+    return decorate
+
+
+def transform(function: _F) -> _F:
     """Decorates a function of the package: repeated calls reuse their launches, and empty inputs have numpy's
     results.
     """
@@ -129,4 +152,4 @@ def transform(function: Any) -> Any:
             return found.astype(dtype if found.dtype.kind == "c" else real_of(dtype))
         return function(a, *args, **named)
 
-    return call
+    return call  # type: ignore[return-value]

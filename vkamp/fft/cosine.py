@@ -18,7 +18,17 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms._arguments import in_a_row, output, place
-from vkamp.fft._arguments import axis_of, check_precision, input_of, length_of, real_of, scale_of, transform, with_dtype
+from vkamp.fft._arguments import (
+    axis_of,
+    check_precision,
+    input_of,
+    length_of,
+    real_of,
+    scale_of,
+    transform,
+    with_dtype,
+    with_parameters_of,
+)
 from vkamp.fft.bluestein import run_lines
 from vkamp.fft.ends import Given, RealParts, direction
 from vkamp.fft.lengths import Lines, roots, table
@@ -107,18 +117,18 @@ def _factors(n: int, kind: int, ortho: bool, scale: float, dtype: np.dtype[Any])
 
 
 def _run(
-    x: Any, kind: int, n: int | None, axis: int, norm: str | None, out: Any, accelerator_view: Any,
+    x: Any, type: int, n: int | None, axis: int, norm: str | None, out: Any, accelerator_view: Any,
     *, sine: bool = False, inverse: bool = False,
 ) -> Any:  # fmt: skip
-    if kind not in (2, 3):
-        raise ValueError(f"type must be 2 or 3, not {kind}")
+    if type not in (2, 3):
+        raise ValueError(f"type must be 2 or 3, not {type}")
     source, dtype = input_of(x, real=True)
     shape = tuple(source.extent)
     axis = axis_of(len(shape), axis)
     length = length_of(shape[axis] if n is None else n)
     ortho = norm == "ortho"
     scale = 1.0 if ortho else scale_of(norm, 2 * length, inverse=inverse)
-    kind = 5 - kind if inverse else kind
+    kind = 5 - type if inverse else type
     view = place(accelerator_view, source, out)
     check_precision(view, dtype)
     real = real_of(dtype)
@@ -161,45 +171,21 @@ def dct(
 
 
 @transform
-def idct(
-    x: Any,
-    type: int = 2,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(dct)
+def idct(**given: Any) -> Any:
     """The inverse of :func:`dct` of the same type (scipy: ``fft.idct``)."""
-    return _run(x, type, n, axis, norm, out, accelerator_view, inverse=True)
+    return _run(**given, inverse=True)
 
 
 @transform
-def dst(
-    x: Any,
-    type: int = 2,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(dct)
+def dst(**given: Any) -> Any:
     """The discrete sine transform of type 2 or 3 along an axis (scipy: ``fft.dst``); arguments as in :func:`dct`."""
-    return _run(x, type, n, axis, norm, out, accelerator_view, sine=True)
+    return _run(**given, sine=True)
 
 
 @transform
-def idst(
-    x: Any,
-    type: int = 2,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(dct)
+def idst(**given: Any) -> Any:
     """The inverse of :func:`dst` of the same type (scipy: ``fft.idst``)."""
-    return _run(x, type, n, axis, norm, out, accelerator_view, sine=True, inverse=True)
+    return _run(**given, sine=True, inverse=True)

@@ -9,7 +9,7 @@ from typing import Any
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms.transform import copy
-from vkamp.fft._arguments import axis_of, length_of, scale_of, transform
+from vkamp.fft._arguments import axis_of, length_of, scale_of, transform, with_parameters_of
 from vkamp.fft.axes import Kind, transform_axes
 
 _Ints = Sequence[int] | None
@@ -66,48 +66,27 @@ def fft2(
 
 
 @transform
-def ifft2(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft2)
+def ifft2(**given: Any) -> Any:
     """The inverse of :func:`fft2` (numpy: ``fft.ifft2``)."""
-    return _several(a, s, axes, norm, out, accelerator_view, "complex", inverse=True)
+    return _several(**given, kind="complex", inverse=True)
 
 
 @transform
-def rfft2(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft2)
+def rfft2(**given: Any) -> Any:
     """The first half, along the last axis given, of the transform of real numbers (numpy: ``fft.rfft2``)."""
-    return _several(a, s, axes, norm, out, accelerator_view, "half")
+    return _several(**given, kind="half")
 
 
 @transform
-def irfft2(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = (-2, -1),
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft2)
+def irfft2(**given: Any) -> Any:
     """The inverse of :func:`rfft2` (numpy: ``fft.irfft2``): real numbers.
 
     ``s``: the lengths of the result. The last one is by default ``2 * (m - 1)`` for an input of length ``m``.
     """
-    return _several(a, s, axes, norm, out, accelerator_view, "real", inverse=True)
+    return _several(**given, kind="real", inverse=True)
 
 
 @transform
@@ -129,45 +108,24 @@ def fftn(
 
 
 @transform
-def ifftn(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fftn)
+def ifftn(**given: Any) -> Any:
     """The inverse of :func:`fftn` (numpy: ``fft.ifftn``)."""
-    return _several(a, s, axes, norm, out, accelerator_view, "complex", inverse=True)
+    return _several(**given, kind="complex", inverse=True)
 
 
 @transform
-def rfftn(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fftn)
+def rfftn(**given: Any) -> Any:
     """The first half, along the last axis given, of the transform of real numbers (numpy: ``fft.rfftn``)."""
-    return _several(a, s, axes, norm, out, accelerator_view, "half")
+    return _several(**given, kind="half")
 
 
 @transform
-def irfftn(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fftn)
+def irfftn(**given: Any) -> Any:
     """The inverse of :func:`rfftn` (numpy: ``fft.irfftn``): real numbers.
 
     ``s``: the lengths of the result. The last one is by default ``2 * (m - 1)`` for an input of length ``m``.
     """
-    return _several(a, s, axes, norm, out, accelerator_view, "real", inverse=True)
+    return _several(**given, kind="real", inverse=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.fft._arguments import axis_of, length_of, scale_of, transform
+from vkamp.fft._arguments import axis_of, length_of, scale_of, transform, with_parameters_of
 from vkamp.fft.axes import Kind, transform_axes
 
 
@@ -45,82 +45,47 @@ def fft(
 
 
 @transform
-def ifft(
-    a: Any,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft)
+def ifft(**given: Any) -> Any:
     """The inverse of :func:`fft` (numpy: ``fft.ifft``)."""
-    return along(a, n, axis, norm, out, accelerator_view, "complex", inverse=True)
+    return along(**given, kind="complex", inverse=True)
 
 
 @transform
-def rfft(
-    a: Any,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft)
+def rfft(**given: Any) -> Any:
     """The first ``n
 
     2 + 1`` numbers of the transform of real numbers (numpy: ``fft.rfft``).
 
     The others are their conjugates. The arguments are those of :func:`fft`; TypeError for complex numbers.
     """
-    return along(a, n, axis, norm, out, accelerator_view, "half")
+    return along(**given, kind="half")
 
 
 @transform
-def irfft(
-    a: Any,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft)
+def irfft(**given: Any) -> Any:
     """The inverse of :func:`rfft` (numpy: ``fft.irfft``).
 
     The result has ``n`` real numbers, by default ``2 * (m - 1)`` for an input of length ``m``. The imaginary part of
     the first number is ignored, and so is that of the middle one if ``n`` is even.
     """
-    return along(a, n, axis, norm, out, accelerator_view, "real", inverse=True)
+    return along(**given, kind="real", inverse=True)
 
 
 @transform
-def hfft(
-    a: Any,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft)
+def hfft(**given: Any) -> Any:
     """The real transform of a Hermitian signal, given its first half (numpy: ``fft.hfft``).
 
     ``n`` is that of :func:`irfft`.
     """
-    return along(a, n, axis, norm, out, accelerator_view, "real")
+    return along(**given, kind="real")
 
 
 @transform
-def ihfft(
-    a: Any,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    *,
-    out: Any = None,
-    accelerator_view: amp.accelerator_view | None = None,
-) -> Any:
+@with_parameters_of(fft)
+def ihfft(**given: Any) -> Any:
     """The inverse of :func:`hfft` (numpy: ``fft.ihfft``): the first half of the inverse transform of real numbers."""
-    return along(a, n, axis, norm, out, accelerator_view, "half", inverse=True)
+    return along(**given, kind="half", inverse=True)
