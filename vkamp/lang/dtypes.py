@@ -47,7 +47,7 @@ def number_kind(dtype: np.dtype[Any]) -> str:
 
 
 def is_registered(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is an element type that another package adds to numpy, such as bfloat16."""
+    """Whether a dtype is an element type that another package, such as ml_dtypes, adds to numpy."""
     return dtype.isbuiltin == 2 and dtype.name in NUMBERS
 
 
