@@ -71,7 +71,7 @@ MESSAGES: dict[str, Message] = {
         "write the condition under which the loop continues, or end it: `if ...: break`",
     ),
     "VKA121": Message(
-        "`{text}` has several clauses or conditions, so that its length is not known",
+        "`{text}` has several clauses or conditions, so its length is not known",
         "write its loops and conditions as statements; only `sum`, `any`, `all`, `min` and `max` accept it",
     ),
     "VKA122": Message("`{name}` of one sequence does not support `{keyword}`", "{advice}"),
@@ -234,7 +234,7 @@ MESSAGES: dict[str, Message] = {
         "in Python this changes `{other}` too, but in a kernel `{name}` is a copy of it: the change would be lost",
         "copy it where it gets its second name, `... .copy()`, or change `{other}` itself",
     ),
-    "VKA356": Message("`{text}` is one of its operands, and these are {what}", "{advice}"),
+    "VKA356": Message("`{text}` is one of its operands, but these are {what}", "{advice}"),
     "VKA355": Message("`{name}` is a copy of {of}: the change is lost", "{advice}"),
     # -- 4xx: memory
     "VKA401": Message(
@@ -251,7 +251,7 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA404": Message(
         "{name} memory cannot have an initial value: its contents are undefined until a thread writes them",
-        "assign the elements after the declaration; of tile_static memory each thread assigns some, "
+        "assign the elements after the declaration; for tile_static memory, each thread assigns some, "
         "and then all wait at a barrier",
     ),
     "VKA405": Message("this writes to `{name}`, which is a read-only view", "{advice}"),
@@ -312,7 +312,7 @@ MESSAGES: dict[str, Message] = {
     "VKA603": Message(
         _MISSED,
         "{fix}keep all threads alive up to the last barrier: instead of returning, "
-        "guard the loads and stores by an `if` (in a padded domain: of threads outside the data)",
+        "guard the loads and stores by an `if` (in a padded domain, one that excludes the threads outside the data)",
     ),
     "VKA604": Message(
         _MISSED,
@@ -338,8 +338,8 @@ MESSAGES: dict[str, Message] = {
     "VKA650": Message(
         "`amp.{name}` must be called by all threads of a subgroup together, "
         "but some of them may not reach it: {what} {place}",
-        "{fix}call it where all threads of the subgroup do, threads without a value with a neutral one such as 0, "
-        "and use the result here",
+        "{fix}call it where all threads of the subgroup reach it, with a neutral value such as 0 in threads that have "
+        "none, and use the result here",
     ),
     "VKA651": Message(
         "the second argument of `amp.subgroup.{name}` may differ between the threads of the subgroup",

@@ -201,7 +201,7 @@ def test_after_a_divergent_return() -> None:
           |
         3 | if t_idx.global_[0] >= matrix.extent[0]:
           |    ^^^^^^^^^^^^^^^^
-          = help: keep all threads alive up to the last barrier: instead of returning, guard the loads and stores by an `if` (in a padded domain: of threads outside the data)
+          = help: keep all threads alive up to the last barrier: instead of returning, guard the loads and stores by an `if` (in a padded domain, one that excludes the threads outside the data)
         """
     )
 
