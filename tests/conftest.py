@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_vkamp import accelerator_names
+from vkamp.edit import active
 from vkamp.pipeline import own_kernels
 
 # An environment that was installed before the plugin was announced does not load it by itself.
@@ -69,6 +70,15 @@ def _own_kernels_are_checked() -> Iterator[None]:
     own_kernels.are_checked = True
     yield
     own_kernels.are_checked = False
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_edited_shaders() -> None:
+    """No folder of shaders is in force until a test chooses one.
+
+    Those of the project are 186 files, at which launches would look up to ten times a second, for a millisecond each.
+    """
+    active.use_folder(None)
 
 
 def _mark(node: pytest.Item) -> None:
