@@ -149,6 +149,8 @@ def tiled(t_idx, a, b, c, low):
             amp.matrix_store(scaled, c, at)
 
 
+# Lavapipe compiles it for 10 s.  There, the next tests have matrices in tile_static memory, and maps.
+@pytest.mark.sample("swiftshader", "reference")
 def test_tiles(accelerator_view):
     a, b = numbers((128, 64), "float16", 9), numbers((64, 64), "float16", 10)
     out = amp.array_view(np.zeros((128, 64), np.float32))

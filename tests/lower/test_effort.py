@@ -61,7 +61,7 @@ def by_numpy(count):
     return x.ravel()
 
 
-@pytest.mark.parametrize(("count", "expected"), [(4, "loops"), (150, "threads: it has so many phases that the driver")])
+@pytest.mark.parametrize(("count", "expected"), [(4, "loops"), (80, "threads: it has so many phases that the driver")])
 def test_a_form_is_left_where_it_takes_long_and_the_other_does_not(accelerator, count, expected):
     kernel, domain, a, out = phases(count)
     view = accelerator.default_view
