@@ -10,13 +10,6 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-# Loaded first: they have a thread start the driver of a built program.
-from vkamp.run import ahead as _ahead  # noqa: F401
-
-# isort: split
-from vkamp.run import default_device as _default_device
-
-# isort: split
 from numpy import bool_ as bool_
 from numpy import complex64 as complex64
 from numpy import complex128 as complex128
@@ -246,6 +239,3 @@ def __getattr__(name: str) -> _Any:
     close = [] if name.startswith("_") else _difflib.get_close_matches(name.lower(), globals()["__all__"], 1, 0.7)
     hint = f": did you mean {close[0]!r}?" if close else _elsewhere(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-
-
-_default_device.open_soon()

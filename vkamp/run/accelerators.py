@@ -147,7 +147,7 @@ def _vulkan_devices(engine: str | None = None, *, search_browsers: bool = False)
 
 
 def _other_devices() -> list[DeviceInfo]:
-    others = [e for e in list(_engines.engines.values()) if e.name not in _VULKAN_ENGINES]
+    others = [e for e in _engines.engines.values() if e.name not in _VULKAN_ENGINES]
     return [info for engine in others for info in engine.devices()]
 
 

@@ -22,10 +22,11 @@ from typing import Any
 
 from vkamp.errors import AmpError
 from vkamp.records import dataclass
-from vkamp.run import ahead
 from vkamp.run.engine import Step
 from vkamp.run.features import struct
 
+#: The newest version of Vulkan that is requested.
+NEWEST = (1, 3, 0)
 #: The instance extension by which a program consents to drivers that lack parts of Vulkan, and its flag
 #: (VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR). A device of such a driver has VK_KHR_portability_subset.
 _PORTABILITY, _ENUMERATE_PORTABILITY = "VK_KHR_portability_enumeration", 1
@@ -137,9 +138,9 @@ def version_of(packed: int) -> tuple[int, int, int]:
     return (packed >> 22) & 0x7F, (packed >> 12) & 0x3FF, packed & 0xFFF
 
 
-def packed_version(limit: tuple[int, int, int] = ahead.NEWEST) -> int:
+def packed_version(limit: tuple[int, int, int] = NEWEST) -> int:
     """The newest version up to ``limit`` that the loader has, as Vulkan packs it."""
-    major, minor, _ = min(ahead.NEWEST, limit, known.loader_version)
+    major, minor, _ = min(NEWEST, limit, known.loader_version)
     return (major << 22) | (minor << 12)
 
 
@@ -158,12 +159,8 @@ def create_instance(vk: Any, api_version: int) -> tuple[Any, int]:
     """A Vulkan instance in the environment that discovery found, or None, and the loader's result.
 
     On macOS it has the devices of drivers that lack parts of Vulkan, too: usually there is no other (MoltenVK).
-    Elsewhere it has them if no other driver is found, since asking for the loader's extensions takes time. An instance
-    that was made while modules were loaded is taken first.
+    Elsewhere it has them if no other driver is found, since asking for the loader's extensions takes time.
     """
-    early = ahead.take_instance(api_version)
-    if early:
-        return vk.ffi.cast("VkInstance", early), 0
     if sys.platform != "darwin":
         made, result = _create_instance(vk, api_version, consents=False)
         if result != INCOMPATIBLE_DRIVER:

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from vkamp.errors import AmpError
-from vkamp.run import ahead, devices, libraries
+from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo
 from vkamp.run.features import FLOAT_CONTROLS, FeatureChain, chain, struct
 from vkamp.run.vulkan.held_calls import HeldCalls
@@ -86,7 +86,7 @@ class Api:
         self.null: Any = self.ffi.NULL
         self.instance: Any = None
         self.device: Any = None
-        version = min(ahead.NEWEST, info.api_version, libraries.known.loader_version)
+        version = min(libraries.NEWEST, info.api_version, libraries.known.loader_version)
         with self._undone_on_error():
             self.instance, result = libraries.take_instance(self.vk, libraries.packed_version(info.api_version))
             self.check("vkCreateInstance", result)

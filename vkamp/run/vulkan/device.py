@@ -20,7 +20,6 @@ from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.direct_copies import DirectCopies
 from vkamp.run.vulkan.frames import Frames
 from vkamp.run.vulkan.memory import BlockMemory, Kind, MemorySlot
-from vkamp.run.vulkan.opening import take_opened
 from vkamp.run.vulkan.pipelines import DescriptorSets, Layouts, Pipelines, VulkanProgram
 from vkamp.run.vulkan.relay import Relay
 from vkamp.run.vulkan.sharing import Sharing
@@ -46,7 +45,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         super().__init__(info)
         self.staged = staged
         try:
-            self.api = take_opened(info) or Api(info)
+            self.api = Api(info)
         except VulkanError as error:
             raise AmpError(f"the Vulkan engine can't open {info.name}: {error}") from error
         self.kind = "device" if staged else "shared"
