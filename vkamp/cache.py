@@ -32,6 +32,21 @@ _REST = 0.8
 _LOOK = 256
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file, under a temporary name first, so that no process ever sees a part of it."""
+    import tempfile  # where an entry is new
+
+    handle, name = tempfile.mkstemp(prefix="new-", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
 class DiskCache:
     """Byte strings by key in ``folder``, at most about ``limit`` bytes; ``folder`` ``None`` keeps nothing."""
 
@@ -64,7 +79,7 @@ class DiskCache:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._write(self.folder, key, _header(data) + data)
+            replace_file(self._path(self.folder, key), _header(data) + data)
         except OSError as error:
             self._warn(error)
             return
@@ -76,20 +91,6 @@ class DiskCache:
     @staticmethod
     def _path(folder: Path, key: str) -> Path:
         return folder / f"{key}{_SUFFIX}"
-
-    def _write(self, folder: Path, key: str, content: bytes) -> None:
-        """Under a temporary name first, so that no process ever sees a part."""
-        import tempfile  # where an entry is new
-
-        handle, name = tempfile.mkstemp(prefix="new-", suffix=".tmp", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            os.replace(name, self._path(folder, key))
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
 
     @staticmethod
     def _note_use(path: Path) -> None:

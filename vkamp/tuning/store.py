@@ -11,12 +11,11 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from vkamp.cache import default_cache
+from vkamp.cache import default_cache, replace_file
 from vkamp.run.engine import DeviceInfo
 
 _FORMAT = 1
@@ -71,7 +70,7 @@ class Store:
         made = {"format": _FORMAT, "device": self.device, **entry, "rejected": list(rejected.values())}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, json.dumps(made, indent=1))
+            replace_file(path, json.dumps(made, indent=1).encode())
         except OSError:
             return False
         return True
@@ -84,7 +83,7 @@ class Store:
         if path is not None:
             with contextlib.suppress(OSError):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _replace(_trial_of(path), json.dumps({"parameters": parameters, "process": os.getpid()}))
+                replace_file(_trial_of(path), json.dumps({"parameters": parameters, "process": os.getpid()}).encode())
 
     def end_trial(self, identity: str, key: str) -> None:
         """Records that the candidate has run without a crash."""
@@ -141,15 +140,3 @@ def _is_running(process: int, note: Path) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix="new-", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
