@@ -18,6 +18,7 @@ from vkamp.front import habits
 from vkamp.front.values import (
     BarrierRef,
     BufferRef,
+    Closure,
     FieldMethod,
     Memory,
     Object,
@@ -194,6 +195,8 @@ def as_number(ctx: Context, value: Value, text: str) -> str:
         return f"call one of its functions: `{text}.name(...)`"
     if isinstance(value, Object):
         return f"call it: `{text}(...)`"
+    if isinstance(value, Closure):
+        return "call it; to choose between functions, choose between their calls: `f(x) if condition else g(x)`"
     if ctx.vector_of(value) is not None:
         return f"take a component: `{as_owner(text)}.x`"
     fields = ctx.fields_of(value)

@@ -27,7 +27,7 @@ from vkamp.front.known_operators import combine
 from vkamp.front.matrices import NAMES as MATRIX_FUNCTIONS
 from vkamp.front.matrices import call_matrix
 from vkamp.front.names import marked_name
-from vkamp.front.objects import call_object, construct, magnitude
+from vkamp.front.objects import call_object, construct, length_of, magnitude
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
 from vkamp.front.python_operators import OPERATORS
@@ -36,6 +36,7 @@ from vkamp.front.sequences import is_range, sequence_of, spread
 from vkamp.front.subgroups import call_clustered, call_subgroup
 from vkamp.front.table import apply_row, apply_to_components
 from vkamp.front.target import call_has
+from vkamp.front.type_of import type_of
 from vkamp.front.value_classes import construct_value, is_value_class, replaced
 from vkamp.front.values import (
     BarrierRef,
@@ -58,14 +59,14 @@ from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
 from vkamp.ir.fences import FENCES
 from vkamp.ir.rows import BuiltinRow, TupleRow
-from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Complex, Scalar, Struct, Vector, int_range, promoted
+from vkamp.ir.types import BOOL, FLOAT32, FLOAT64, INT32, UINT32, Scalar, Vector, int_range, promoted
 from vkamp.lang.device import MathFunction, MathTuple
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.structs import struct_fields
 from vkamp.lang.subgroups import SubgroupFunction
 from vkamp.lang.target import TargetFeature
-from vkamp.lang.vectors import ShortVector, vector_class
+from vkamp.lang.vectors import ShortVector
 from vkamp.lang.views import array_view
 
 #: What numpy calls a row, where it is another name than the row's.
@@ -216,19 +217,6 @@ def _dtype(ctx: Context, node: ast.Call) -> Value:
     return dtypes.make_dtype(ctx, ctx.expr(node.args[0]), node.args[0])
 
 
-def _type_of(ctx: Context, node: ast.Call) -> Value:
-    """``type(x)``: a type that converts, or the ``dtype`` of an array; of a small integer int32, as it computes."""
-    check_arity(ctx, node, 1, "type", "type(x)")
-    value = ctx.expr(node.args[0])
-    if isinstance(value, Element) and isinstance(value.place.type, Struct):
-        return dtypes.type_object(value.place.type)
-    vector = ctx.vector_of(value)
-    if vector is not None:
-        is_complex = isinstance(vector, Complex)
-        return Object(vector.dtype.type if is_complex else vector_class(vector.dtype))
-    return dtypes.type_object(convert.scalar_type(convert.number(ctx, value, node.args[0])))
-
-
 def _has_attribute(ctx: Context, node: ast.Call) -> Value:
     """``hasattr(x, "name")``: whether a kernel can use the attribute; a compile-time constant."""
     check_arity(ctx, node, 2, "hasattr", 'hasattr(x, "name")')
@@ -262,6 +250,11 @@ def _length(ctx: Context, node: ast.Call) -> Value:
         length = sequence_of(ctx, node.args[0]).length
         return Constant(int(length.value)) if isinstance(length, ir.Const) else Number(length)
     value = ctx.expr(node.args[0])
+    if isinstance(value, ThreadRef):
+        value = thread_index(ctx, "global", ctx.span(node))
+    own = length_of(ctx, (value, node.args[0]), node)
+    if own is not None:
+        return own
     if isinstance(value, Memory) and value.rank:
         return views.extent_value(value, ctx.span(node)).items[0]
     if isinstance(value, TupleValue) and value.has_items:
@@ -308,7 +301,7 @@ _PYTHON_CALLS: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(divmod): _divmod,
     id(ord): _ord,
     id(np.dtype): _dtype,
-    id(type): _type_of,
+    id(type): type_of,
     id(hasattr): _has_attribute,
 }
 

@@ -189,7 +189,12 @@ def _refuse(ctx: Context, node: ast.expr, what: str) -> NoReturn:
             f"of it, and one is {what}: use other names there, which the loop assigns"
         )
         ctx.fail("VKA104", node, text=ctx.text(node), advice=help_text)
-    help_text = "loop over the tuple, or choose between elements: `a[i] if condition else b[i]`"
+    chosen = (
+        "their calls: `f(x) if condition else g(x)`"
+        if "function" in what
+        else "elements: `a[i] if condition else b[i]`"
+    )
+    help_text = f"loop over the tuple, or choose between {chosen}"
     ctx.fail("VKA308", node.slice, what=f"the subscript of a tuple with {what}", kind="a whole number",
              text=ctx.text(node.slice), advice=help_text)  # fmt: skip
 

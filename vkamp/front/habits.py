@@ -140,6 +140,11 @@ NUMBER = {
     "size": "it is one number: write 1",
     **dict.fromkeys("xyzw", "it is one number, not a vector: use the value itself"),
 }
+#: Of a tuple.
+OF_TUPLE = {
+    "index": "compare its items: `for k, item in enumerate({text}):`",
+    "count": "write `sum(item == x for item in {text})`",
+}
 _NO_METHODS = "a number has the methods `view`, `astype`, `bit_count` and `copy`: write an expression, or an @amp.func"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import inspect
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -15,7 +16,7 @@ from vkamp.front import advice
 from vkamp.front.context import Context
 from vkamp.front.guards import Place
 from vkamp.front.module import Module
-from vkamp.front.operators import DEFAULT, parts_of
+from vkamp.front.operators import DEFAULT, is_plain, parts_of
 from vkamp.front.signature import (
     ArgType,
     BufferType,
@@ -58,6 +59,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import COMPLEX, FLOAT64, INT32, NUMBERS, Array, Struct, Vector, is_object, promoted, scalar_fields
 from vkamp.lang.device import MARK, MathNamespace
+from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.overloads import own_signature
 from vkamp.lang.subgroups import SubgroupNamespace
 from vkamp.lang.target import TargetTraits
@@ -260,13 +262,18 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
     trait = attribute(ctx, name) if isinstance(target, TargetTraits) else None
     if trait is not None:
         return trait
-    if not isinstance(target, (ModuleType, type, MathNamespace, SubgroupNamespace, TargetTraits)):
+    is_value = isinstance(target, enum.Enum) and name == "value"
+    if not is_value and not isinstance(target, (ModuleType, type, MathNamespace, SubgroupNamespace, TargetTraits)):
         if advice.is_host_object(target):
             found = inspect.getattr_static(target, name, None)
             ctx.host_object(target, node.value, name if is_number(found) or isinstance(target, list) else None)
         if isinstance(target, str):
             ctx.fail("VKA101", node.value, what="strings", advice="use numbers")
         ctx.fail("VKA206", node, owner=ctx.describe(owner), name=name, advice=advice.attribute("", name, ()))
+    of_class = class_method(target, name)
+    if of_class is not None:
+        ctx.module.guard(name, ("class", target), of_class)
+        return BoundFunction(of_class.__func__, owner)
     try:
         found = getattr(target, name)
     except UnsupportedFeatureError as error:
@@ -279,6 +286,13 @@ def attribute_of_object(ctx: Context, owner: Object, name: str, node: ast.Attrib
         ctx.fail("VKA206", node, owner=f"`{text}`", name=name, advice=help_text)
     ctx.module.guard(name, ("attribute", target), found)
     return wrap(found, ctx.span(node))
+
+
+def class_method(cls: Any, name: str) -> Any:
+    """The class method of a program's class that has a name, which kernels can call; ``None`` if there is none."""
+    found = inspect.getattr_static(cls, name, None) if isinstance(cls, type) else None
+    function = found.__func__ if isinstance(found, classmethod) else None
+    return found if isinstance(function, DeviceFunction) or is_plain(function) else None
 
 
 # -- what a call names -----------------------------------------------------------------------------------------------

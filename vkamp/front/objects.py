@@ -17,10 +17,10 @@ import numpy as np
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
 from vkamp.front.functions import call_function
-from vkamp.front.names import assemble, bind_argument, constant_value, member_at, wrap
+from vkamp.front.names import assemble, bind_argument, class_method, constant_value, member_at, wrap
 from vkamp.front.operators import is_plain
 from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, OperatorType, StructType, TupleType
-from vkamp.front.values import BoundFunction, Closure, Constant, Element, Functor, Number, TupleValue, Value
+from vkamp.front.values import BoundFunction, Closure, Constant, Element, Functor, Number, Object, TupleValue, Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import BOOL, Array, Struct, from_dtype, scalar_fields
 from vkamp.lang.kernel import DeviceFunction
@@ -135,6 +135,8 @@ def class_attribute(ctx: Context, owner: Value, name: str, node: ast.Attribute) 
             call = ast.copy_location(ast.Call(node, [], []), node)
             return call_function(ctx, found.fget, call, (owner, node.value))
         ctx.fail("VKA203", node, name=ctx.text(node), kind="property", advice="read it before the launch")
+    if class_method(cls, name) is not None:
+        return BoundFunction(found.__func__, Object(cls))
     if isinstance(found, (FunctionType, classmethod)):
         kind = "method" if isinstance(found, FunctionType) else "class method"
         help_text = "write it with `def` in the class" if kind == "method" else "make it a static method"
@@ -214,6 +216,16 @@ def _opposite(ctx: Context, value: Value, node: ast.expr) -> Value:
     if isinstance(test, ir.Const):
         return Constant(not test.value)
     return Number(ir.Unary(ctx.span(node), BOOL, "not", test))
+
+
+def item(ctx: Context, owner: _Operand, key: _Operand, node: ast.Subscript) -> Value | None:
+    """``value[key]`` by the class of a struct or of a tuple with names."""
+    return _operate(ctx, "__getitem__", owner, key, node)
+
+
+def length_of(ctx: Context, operand: _Operand, node: ast.Call) -> Value | None:
+    """``len(value)`` by the class of a struct or of a tuple with names."""
+    return _operate(ctx, "__len__", operand, None, node)
 
 
 def magnitude(ctx: Context, operand: _Operand, node: ast.Call) -> Value | None:

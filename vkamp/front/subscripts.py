@@ -53,6 +53,9 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         return _slice(ctx, node)
     owner, key = _owner_and_key(ctx, node)
     owner = thread_value(ctx, owner, node)
+    own = objects.item(ctx, (owner, node.value), (key, node.slice), node)
+    if own is not None:
+        return own
     if isinstance(owner, TupleValue) and owner.has_items:
         return _tuple_item(ctx, owner, key, node)
     if isinstance(owner, Element) and isinstance(owner.place.type, Struct):
@@ -377,7 +380,9 @@ def _no_attribute(
     known = list(known)
     if known:
         help_text = advice.attribute(text, node.attr, known, spellings)
-    elif owner.startswith(("a tuple", "a function")):
+    elif owner.startswith("a tuple"):
+        help_text = habits.OF_TUPLE.get(node.attr, "use its items").format(text=text)
+    elif owner.startswith("a function"):
         help_text = "use the value itself"
     else:
         help_text = habits.of_number(node.attr).format(text=text)

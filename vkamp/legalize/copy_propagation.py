@@ -13,8 +13,8 @@ from collections import Counter
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.lowered import PureCall
+from vkamp.ir.purity import pure_functions
 from vkamp.ir.rewrite import substituted
-from vkamp.ir.types import Array
 
 
 def direct_results(kernel: ir.Kernel) -> ir.Kernel:
@@ -23,36 +23,13 @@ def direct_results(kernel: ir.Kernel) -> ir.Kernel:
     """
     # What `precise` says of a variable does not reach into the arguments of a call in an expression; loops over threads
     # have temporaries that are for people.
-    pure = None if kernel.precise or kernel.lanes is not None else _pure(kernel)
+    pure = None if kernel.precise or kernel.lanes is not None else pure_functions(kernel.functions)
     return ir.map_functions(kernel, lambda function: _function(function, pure))
 
 
 def without_uniform_asserts(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with assertions of uniformity as assignments, and nothing else changed."""
     return ir.map_functions(kernel, lambda f: dataclasses.replace(f, body=ir.without_uniform_asserts(f.body)))
-
-
-def _pure(kernel: ir.Kernel) -> frozenset[str]:
-    """The functions that change only their variables, and do not wait."""
-    found: set[str] = set()
-    for function in kernel.functions:
-        if all(_is_pure(s, found) for s in ir.walk_statements(function.body)):
-            found.add(function.name)
-    return frozenset(found)
-
-
-def _is_pure(statement: ir.Stmt, pure: set[str]) -> bool:
-    if isinstance(statement, ir.Assign):
-        root = ir.root_of(statement.place)
-        if not isinstance(root, ir.Local):
-            return False
-        is_array = isinstance(root.variable.type, Array)
-        return root.variable.storage in ("local", "private") or (root.variable.storage == "parameter" and not is_array)
-    if isinstance(statement, ir.Call):
-        return statement.function in pure
-    if isinstance(statement, ir.UniformAssert):
-        return True
-    return not isinstance(statement, (ir.Aside, ir.Atomic, ir.Barrier, ir.MatrixOperation, ir.Operation))
 
 
 def _function(function: ir.Function, pure: frozenset[str] | None) -> ir.Function:

@@ -6,9 +6,7 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 
 class Blur:
-    @classmethod
-    def weight(cls):
-        return 1.0
+    weight = classmethod(print)
 
     @amp.kernel
     def run(self, idx, a):
