@@ -65,6 +65,20 @@ def test_all_passes_have_one_kernel(accelerator_view, monkeypatch, name):
     assert compiled.count("sweep") == 1
 
 
+@pytest.mark.accelerators("llvmpipe")
+def test_few_elements_have_more_tiles(accelerator_view, monkeypatch):
+    monkeypatch.setattr(radix_sort_sweep, "_FEW", 1)
+    units, threads = (
+        accelerator_view.accelerator.limits.compute_units,
+        2 * accelerator_view.accelerator.limits.subgroup_size,
+    )
+    most = 2 * units * threads
+    for n, items in ((most, (1, 1)), (most + 1, (2, 3))):
+        shapes = [radix_sort_sweep._shape_of(accelerator_view, n, 4, has_values) for has_values in (False, True)]
+        assert shapes == [(threads, each) for each in items]
+        check(accelerator_view, n)
+
+
 @pytest.mark.parametrize("lanes", [8, 64])
 def test_subgroups_of_any_size(lanes):
     with amp.reference_subgroups(lanes):
