@@ -230,8 +230,11 @@ def _lowered_for_weak(
 
 def _other_floats(module: Module, name: str) -> frozenset[Scalar]:
     """The float types but float32 that a function computes with."""
-    found: set[Scalar] = set()
     function = next(f for f in module.functions if f.name == name)
+    known = module.other_floats.get(id(function))
+    if known is not None:
+        return known[1]
+    found: set[Scalar] = set()
     for item in ir.walk(*function.body):
         if isinstance(item, ir.Call):
             found |= _other_floats(module, item.function)
@@ -239,6 +242,7 @@ def _other_floats(module: Module, name: str) -> frozenset[Scalar]:
         kind = kind.element if isinstance(kind, Vector) else kind
         if kind in (FLOAT16, FLOAT64):
             found.add(kind)
+    module.other_floats[id(function)] = function, frozenset(found)
     return frozenset(found)
 
 

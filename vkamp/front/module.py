@@ -12,7 +12,7 @@ from vkamp.front.guards import Guard, Place, guard_of
 from vkamp.front.signature import ArgType
 from vkamp.front.values import Value
 from vkamp.ir import nodes as ir
-from vkamp.ir.types import Type
+from vkamp.ir.types import Scalar, Type
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,8 @@ class Module:
     function_names: set[str] = field(default_factory=lambda: {"main"})
     #: ``None``: the function needs the elements that it would get by value.
     instances: dict[Any, Instance | None] = field(default_factory=dict)
+    #: For functions by their ids: the function, and the float types but float32 that it computes with.
+    other_floats: dict[int, tuple[ir.Function, frozenset[Scalar]]] = field(default_factory=dict)
     stack: list[Frame] = field(default_factory=list)
     #: By place, name and value: names are looked up again and again.
     guards: dict[tuple[str, int, str, int], Guard] = field(default_factory=dict)
