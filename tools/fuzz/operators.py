@@ -7,6 +7,7 @@ import functools
 import itertools
 from collections.abc import Iterator
 
+from tools.fuzz.syntax import children
 from tools.fuzz.tree import Expr, Kind, Lines, fill
 from vkamp.ir import types
 from vkamp.ir.types import SCALARS
@@ -98,7 +99,7 @@ def _typed(text: str, kinds: tuple[str, ...], statement: bool) -> tuple[tuple[st
             for n, op in enumerate(node.ops):
                 found.append((parts[n], _SYMBOLS.get(type(op), "in"), parts[n + 1]))
             return "bool"
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             of(child)
         return ""
 
