@@ -220,7 +220,19 @@ _NUMPY: dict[str, str] = {
     "norm": "write `math.sqrt(x * x + y * y)`; of a vector: `math.sqrt(sum(v * v))`",
     "cross": _VECTORS["cross"],
     "sign": "write `(x > 0) - (x < 0)`, or `amp.direct3d.sign(x)`",
+    "rint": "write `amp.precise_math.nearbyint(x)`; `round(x)` rounds halves away from zero",
+    "fix": "write `math.trunc(x)`",
+    "reciprocal": "write `1 / x`",
+    "float_power": "write `x ** y`",
+    "heaviside": "write `(x > 0) + 0.5 * (x == 0)`",
+    "divmod": "write `divmod(x, y)`",
+    **{name: f"write `math.{name}(x, y)`" for name in ("gcd", "lcm")},
 }  # fmt: skip
+_MATH = {
+    "isqrt": "write `int(amp.precise_math.sqrt(n))`, which is exact for numbers below 2**22",
+    "fsum": "write `sum(values)`",
+    **dict.fromkeys(("factorial", "comb", "perm"), "write the product as a `for` loop, or make a tuple on the host"),
+}
 _FUNCTOOLS = {
     "reduce": "write a loop: `for x in values: total = f(total, x)`",
     "partial": "write a lambda, `lambda x: f(value, x)`, or make it on the host and pass it as an argument",
@@ -263,4 +275,6 @@ def of_function(target: Any) -> str | None:
         return _NUMPY.get(name)
     if module in ("functools", "_functools"):
         return _FUNCTOOLS.get(name)
+    if module == "math":
+        return _MATH.get(name)
     return _MODULES.get(module)

@@ -1,0 +1,15 @@
+import math
+
+import numpy as np
+
+import vkamp as amp
+
+FLOATS = amp.array_view(np.zeros(12, np.float32))
+
+
+@amp.kernel
+def whole(idx, a):
+    a[idx] = math.isqrt(int(a[idx]))
+
+
+amp.parallel_for_each(FLOATS.extent, whole, FLOATS)
