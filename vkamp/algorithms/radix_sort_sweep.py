@@ -60,7 +60,7 @@ def _shape_of(view: amp.accelerator_view, n: int, itemsize: int, has_values: boo
 @amp.func
 def publish(status: Any, at: Any, word: Any) -> None:
     """Makes a count visible to the other tiles."""
-    amp.atomic_store(status[at], word, order="relaxed")
+    amp.atomic_exchange(status[at], word)
 
 
 @amp.func
@@ -95,7 +95,7 @@ def _walk(status: Any, d: Any, upto: Any, total: Any) -> Any:
     looks = 0
     while upto > 0 and looks < LOOKS:
         for k in amp.static_range(WINDOW):
-            words[k] = amp.atomic_load(status[max(upto - 1 - k, 0) * DIGITS + d], order="relaxed")
+            words[k] = amp.atomic_fetch_or(status[max(upto - 1 - k, 0) * DIGITS + d], 0)
         looks += 1
         goes_on = True
         for k in amp.static_range(WINDOW):

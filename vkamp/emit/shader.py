@@ -370,8 +370,9 @@ def _extensions(kernel: ir.Kernel, target: Target) -> list[str]:
     names += _type_extensions(types_in_use(kernel), DeviceTypes(target.types))
     if any(isinstance(s, ir.Atomic) and s.place.type == FLOAT32 for s in statements):
         names.append("GL_EXT_shader_atomic_float")
-    if has_matrices(kernel):
-        names += ["GL_KHR_cooperative_matrix", "GL_KHR_memory_scope_semantics"]
+    names += ["GL_KHR_cooperative_matrix"] if has_matrices(kernel) else []
+    if has_matrices(kernel) or any(isinstance(s, ir.Atomic) and s.is_access for s in statements):
+        names.append("GL_KHR_memory_scope_semantics")
     if DOT_PRODUCTS in target.types and has_packed_products(kernel):
         names.append("GL_EXT_spirv_intrinsics")
     wide = {_WIDE_EXTENSIONS[sort] for sort in wide_operations(kernel)}

@@ -489,7 +489,10 @@ class _FunctionPrinter:
         if statement.expected is not None:
             self._compare_exchange(statement, position, row.glsl_for(kind.name), place, args)
             return
-        text = _filled(row.native_float if is_native else row.glsl_for(kind.name), place, *args)
+        template = row.native_float if is_native else row.glsl_for(kind.name)
+        if statement.is_access:
+            template = _LOAD if statement.result is not None else _STORE
+        text = _filled(template, place, *args)
         if statement.result is not None:
             text = f"{self._target(statement.result, position)} = {text}"
         self.add(f"{text};", statement.span)
@@ -542,6 +545,11 @@ class _FunctionPrinter:
         self.add(f"{'' if is_declared else f'{kind} '}{seen} = {swap};", statement.span)
         self.add(f"{self._target(statement.result, position)} = {seen} == {expected};", statement.span)
         self.add(f"{expected} = {seen};", statement.span)
+
+
+#: Atomic loads and stores, which order nothing else.
+_LOAD = "atomicLoad({0}, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed)"
+_STORE = "atomicStore({0}, {1}, gl_ScopeDevice, gl_StorageSemanticsNone, gl_SemanticsRelaxed)"
 
 
 def _constant(step: ir.Expr) -> int | None:

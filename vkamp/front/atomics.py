@@ -21,7 +21,7 @@ from vkamp.front.values import (
 from vkamp.ir import nodes as ir
 from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.fences import FENCES
-from vkamp.ir.types import BOOL, FLOAT32, Array, Complex, Scalar
+from vkamp.ir.types import BOOL, FLOAT32, INT32, UINT32, Array, Complex, Scalar
 
 
 def atomic(ctx: Context, name: str, node: ast.Call) -> Value:
@@ -75,18 +75,20 @@ def ordered_atomic(ctx: Context, name: str, node: ast.Call) -> Value:
         *others, last = row.types
         ctx.fail("VKA407", node, name=name, accepts=f"{', '.join(others)} or {last}", given=kind)
     fence = ir.Barrier(span, FENCES["all_memory_fence"])
+    # GLSL has loads and stores of integers of 32 bits without further extensions.
+    is_access = kind in (INT32, UINT32)
     marked: Literal["", "acquire", "release"] = order if is_ordered else ""
     if value_node is None:
         zero = ir.Const(span, kind, 0)
         result = ctx.new_variable("loaded", kind, span, temporary=True)
-        ctx.emit(ir.Atomic(span, row_name, place, (zero,), result, order=marked))
+        ctx.emit(ir.Atomic(span, row_name, place, (zero,), result, order=marked, is_access=is_access))
         if is_ordered:
             ctx.emit(fence)
         return Number(ir.Load(span, kind, ir.Local(span, kind, result)))
     value = convert.assignable(ctx, values[0], kind, value_node, f"the operand of `{name}`")
     if is_ordered:
         ctx.emit(fence)
-    ctx.emit(ir.Atomic(span, row_name, place, (value,), order=marked))
+    ctx.emit(ir.Atomic(span, row_name, place, (value,), order=marked, is_access=is_access))
     return NoValue()
 
 

@@ -416,7 +416,8 @@ class Atomic(Stmt):
 
     ``result`` gets the old value (compare_exchange: bool); for compare_exchange ``expected`` is the local that is
     compared and then holds the value read.  ``order``: of an ordered load or store, whose fence is a statement beside
-    it; for what judges races.
+    it; for what judges races.  ``is_access``: it is written as a load (``or`` with 0) or a store (``exchange``), which
+    devices do sooner than a change.
     """
 
     name: str
@@ -425,6 +426,7 @@ class Atomic(Stmt):
     result: Variable | None = None
     expected: Local | None = dataclasses.field(default=None, metadata=_CHANGED)
     order: Literal["", "acquire", "release"] = ""
+    is_access: bool = False
 
 
 @dataclass(frozen=True, repr=False)
