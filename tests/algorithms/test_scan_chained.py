@@ -1,4 +1,4 @@
-"""Scans in one launch, and in blocks, which the library chooses on GPUs alone."""
+"""Scans in one launch, of few and of many elements, and in blocks, which the library chooses on GPUs alone."""
 
 from __future__ import annotations
 
@@ -9,26 +9,32 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import functional, lazy, scan_blocks, scan_chained
+from vkamp.algorithms import functional, lazy, scan_blocks, scan_chained, scan_few
 
 carrying = importlib.import_module("vkamp.tile.carry")
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Tiles of 512 elements, or of 1536 from 4096 elements on; at most 16 blocks."""
+    """Tiles of 512 elements, or of 1536 from 4096 elements on; at most 16 blocks; tiles of 256 to 2048 elements."""
     monkeypatch.setattr(scan_chained, "TILE", 64)
     monkeypatch.setattr(scan_chained, "FEW_ROWS", 2)
     monkeypatch.setattr(scan_chained, "ROWS", 6)
     monkeypatch.setattr(scan_chained, "MANY", 4096)
     for name, number in {"TILE": 64, "ROWS": 2, "BLOCKS": 16, "THREADS": 4}.items():
         monkeypatch.setattr(scan_blocks, name, number)
+    monkeypatch.setattr(scan_few, "TILE", 64)
+    monkeypatch.setattr(scan_few, "TILES", 8)
 
 
-@pytest.fixture(params=[scan_chained.chained_scan_into, scan_blocks.scan_blocks_into], ids=["chained", "blocks"])
+@pytest.fixture(
+    params=[scan_chained.chained_scan_into, scan_few.scan_few_into, scan_blocks.scan_blocks_into],
+    ids=["chained", "few", "blocks"],
+)
 def into(request):
-    with alg._choose.forced("tiles"):
+    with forced("tiles"):
         yield request.param
 
 
@@ -79,8 +85,44 @@ def test_subgroups_of_any_size(lanes, into):
         check(amp.accelerator("reference").default_view, 1030, np.int32, functional.plus, sums, into)
 
 
+@pytest.mark.accelerators("llvmpipe", "reference")
+@pytest.mark.parametrize("percent", [50, 100])
+def test_totals_of_few_that_are_never_published(accelerator_view, monkeypatch, percent):
+    """Tiles behind compute them, also when the results take the place of the input."""
+    publish = scan_few.publish
+
+    @amp.func
+    def dropping(status, number, value, flag, *, words: amp.constant):
+        if (amp.uint32(number) * 2654435761 >> 8) % 100 >= percent:
+            publish(status, number, value, flag, words=words)
+
+    monkeypatch.setattr(scan_few, "publish", dropping)
+    # Another kernel for each: names of the package are read when a kernel is compiled.
+    monkeypatch.setattr(scan_few, "TILE", {50: 32, 100: 96}[percent])
+    n = 1030 if accelerator_view.accelerator.device_path == "reference" else 5003
+    with forced("tiles"):
+        check(accelerator_view, n, np.int32, last_set, latest, scan_few.scan_few_into)
+        if percent == 50:
+            check(accelerator_view, n, np.float32, functional.plus, sums, scan_few.scan_few_into)
+
+
+def test_check_mode_finds_nothing_in_a_scan_of_few(monkeypatch):
+    monkeypatch.setenv("VKAMP_CHECK", "1")
+    view = amp.accelerator("llvmpipe").default_view
+    with forced("tiles"):
+        check(view, 1030, np.int32, functional.plus, sums, scan_few.scan_few_into)
+
+
+def test_scans_of_few_that_follow_each_other():
+    """Each launch clears the status of the next one, whatever their numbers of tiles are."""
+    view = amp.accelerator("llvmpipe").default_view
+    with forced("tiles"):
+        for n in (2000, 1, 2000, 700, 300, 2000):
+            check(view, n, np.int32, functional.plus, sums, scan_few.scan_few_into)
+
+
 def test_what_the_library_chooses(monkeypatch):
-    """A device that is taken for a GPU scans in one launch; floats in a given order in blocks."""
+    """A device that is taken for a GPU scans in one launch; many floats in a given order in blocks."""
     view = amp.accelerator("llvmpipe").default_view
     raw = np.random.default_rng(1).integers(0, 9, 3001).astype(np.float32)
     values = amp.array(raw, accelerator_view=view)
@@ -89,6 +131,10 @@ def test_what_the_library_chooses(monkeypatch):
     scan = importlib.import_module("vkamp.algorithms.scan")  # The function of the same name hides the module.
     monkeypatch.setattr(scan, "chained_scan_into", lambda *a, **k: chained.append(1) or into(*a, **k))
     monkeypatch.setattr(scan, "can_chain", lambda view, out: True)
+    with alg._choose.forced("tiles"):
+        np.testing.assert_array_equal(np.asarray(alg.scan(values, deterministic=True)), sums(raw))
+        assert not chained
+    monkeypatch.setattr(scan, "are_few", lambda view, n: False)
     with alg._choose.forced("tiles"):
         np.testing.assert_array_equal(np.asarray(alg.scan(values)), sums(raw))
         assert len(chained) == 1
@@ -120,7 +166,7 @@ def look_by_maxima(t_idx, status, left, has, own, op, before, state, *, words: a
     missing = 0
     while left > 0 and looks < 64:
         at = left - size + lane
-        flag, value = carrying._found(status, max(at, 0), own, words=words)
+        flag, value = carrying.published(status, max(at, 0), own, words=words)
         flag = flag if at >= 0 else amp.uint32(1)
         first = amp.subgroup.max(lane if flag == 2 else -1)
         empty = amp.subgroup.max(lane if flag == 0 and lane > first else -1)

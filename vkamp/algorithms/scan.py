@@ -26,6 +26,7 @@ from vkamp.algorithms.reduce_axis import AxisLines, lines_of
 from vkamp.algorithms.scan_axis import scan_lines_into
 from vkamp.algorithms.scan_blocks import scan_blocks_into
 from vkamp.algorithms.scan_chained import can_chain, chained_scan_into
+from vkamp.algorithms.scan_few import are_few, scan_few_into
 from vkamp.algorithms.transform import store
 
 
@@ -108,7 +109,11 @@ def scan_into(
     start = value(init, dtype)
     in_runs = _choose.form_of(view) == "runs"
     if not in_runs and can_chain(view, out):
-        into = scan_blocks_into if is_needed(deterministic) and dtype.kind == "f" else chained_scan_into
+        into = chained_scan_into
+        if are_few(view, n):
+            into = scan_few_into
+        elif is_needed(deterministic) and dtype.kind == "f":
+            into = scan_blocks_into
         into(view, source, out, op, inclusive=inclusive, init=start, has_init=has_init)
         return
     if not in_runs:
@@ -185,8 +190,8 @@ def scan(
     then takes the elements in that order.  With an ``axis``, each line along it is scanned, and the result has the
     input's extent; else it has one dimension.  ``out`` may be the input itself.
 
-    GPUs scan numbers of 32 bits in one launch, in which the order of the operations depends on the device's scheduling:
-    sums of floats may differ in their last bits from run to run.  ``deterministic=True``, or
+    GPUs scan numbers of 32 bits in one launch.  Of more than 2^23 elements, the order of the operations depends on the
+    device's scheduling: sums of floats may differ in their last bits from run to run.  ``deterministic=True``, or
     :func:`vkamp.algorithms.deterministic`, gives the same bits in every run on one device.
     """
     source = lazy.of(a)

@@ -29,7 +29,7 @@ _FEATURES = ("subgroup_arithmetic", "subgroup_ballot", "subgroup_shuffle", "subg
 
 
 @amp.func
-def _row(source: Any, n: Any, quad: Any, *, full: amp.constant) -> Any:
+def load_row(source: Any, n: Any, quad: Any, *, full: amp.constant) -> Any:
     """Four elements; after the end any value, on which no result depends."""
     if full:
         return source.four(quad)
@@ -42,7 +42,7 @@ def _row(source: Any, n: Any, quad: Any, *, full: amp.constant) -> Any:
 
 
 @amp.func
-def _first_quad(t_idx: Any, number: Any, *, rows: amp.constant) -> Any:
+def first_quad(t_idx: Any, number: Any, *, rows: amp.constant) -> Any:
     """The first row's four elements of this thread: a subgroup's rows follow each other."""
     size = amp.subgroup.size()
     return number * (t_idx.tile_dim0 * rows) + amp.subgroup.id() * size * rows + amp.subgroup.lane()
@@ -67,10 +67,10 @@ def _in_tile(t_idx: Any, own: Any, op: Any, parts: Any) -> Any:
 @amp.func
 def _total_of(t_idx: Any, source: Any, n: Any, op: Any, parts: Any, number: Any, *, rows: amp.constant) -> Any:
     """The total of a tile whose rows are all there, by the same operations as the scan's."""
-    quad = _first_quad(t_idx, number, rows=rows)
+    quad = first_quad(t_idx, number, rows=rows)
     own = source.value(0).copy()
     for k in amp.static_range(rows):
-        a, b, c, d = _row(source, n, quad + k * amp.subgroup.size(), full=True)
+        a, b, c, d = load_row(source, n, quad + k * amp.subgroup.size(), full=True)
         upto = amp.subgroup.inclusive_scan(op(op(op(a, b), c), d), op)
         last = amp.subgroup.broadcast(upto, amp.subgroup.size() - 1)
         own = last.copy() if k == 0 else op(own, last)
@@ -108,7 +108,7 @@ def _scan_tile(
 ) -> Any:  # fmt: skip
     size = amp.subgroup.size()
     lane = amp.subgroup.lane()
-    quad = _first_quad(t_idx, number, rows=rows)
+    quad = first_quad(t_idx, number, rows=rows)
     kind = type(init)
     parts = amp.tile_static(t_idx.tile_dim0, kind)
     #: What comes before a row in its subgroup, and the row's sums.
@@ -117,7 +117,7 @@ def _scan_tile(
     own = init.copy()
     # All loads first: the scans would keep each from starting before the last one has arrived.
     for k in amp.static_range(rows):
-        sums[4 * k], sums[4 * k + 1], sums[4 * k + 2], sums[4 * k + 3] = _row(source, n, quad + k * size, full=full)
+        sums[4 * k], sums[4 * k + 1], sums[4 * k + 2], sums[4 * k + 3] = load_row(source, n, quad + k * size, full=full)
     if not full:
         # The results may be the memory of the source, whose last element several threads have loaded.
         t_idx.barrier.wait_with_global_memory_fence()
@@ -159,12 +159,12 @@ def _scan_tile(
             for j in amp.static_range(3):
                 sums[4 * k + 3 - j] = sums[4 * k + 2 - j]
             sums[4 * k] = head
-        _store(out, n, quad + k * size, sums, 4 * k, full=full)
+        store_row(out, n, quad + k * size, sums, 4 * k, full=full)
     return total
 
 
 @amp.func
-def _store(out: Any, n: Any, quad: Any, sums: Any, first: amp.constant, *, full: amp.constant) -> None:
+def store_row(out: Any, n: Any, quad: Any, sums: Any, first: amp.constant, *, full: amp.constant) -> None:
     if full:
         out.store_four(quad, sums[first], sums[first + 1], sums[first + 2], sums[first + 3])
     else:

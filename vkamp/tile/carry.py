@@ -23,7 +23,7 @@ import vkamp as amp
 from vkamp.tile._threads import rank_of
 
 #: What a status word holds: nothing, the tile's total, or the total of all tiles up to it.
-_TOTAL, _PREFIX = np.uint32(1 << 30), np.uint32(2 << 30)
+TOTAL, PREFIX = np.uint32(1 << 30), np.uint32(2 << 30)
 #: Looks at a tile that has published nothing, before its total is computed here.
 _LOOKS = 64
 
@@ -71,7 +71,7 @@ def _carry(
     state = amp.tile_static(3, amp.int32)
     rank = rank_of(t_idx)
     if rank == 0:
-        _publish(status, number, total, _PREFIX if number == 0 else _TOTAL, words=words)
+        publish(status, number, total, PREFIX if number == 0 else TOTAL, words=words)
         before[0] = total
     # The number of tiles that are still to be combined, whether some are, and their value.
     left = amp.int32(number)
@@ -100,9 +100,9 @@ def _carry(
         if left > 0:
             again = total_of(missing)
             if rank == 0:
-                _publish_if_empty(status, missing, again, words=words)
+                publish_if_empty(status, missing, again, PREFIX if missing == 0 else TOTAL, words=words)
     if rank == 0 and number > 0:
-        _publish(status, number, op(own, total), _PREFIX, words=words)
+        publish(status, number, op(own, total), PREFIX, words=words)
     # Others must not see what this tile writes from here on before what it has published.
     t_idx.barrier.wait()
     return own
@@ -143,7 +143,8 @@ def _value(bits: Any, like: Any, *, words: amp.constant) -> Any:
 
 
 @amp.func
-def _publish(status: Any, number: Any, value: Any, flag: Any, *, words: amp.constant) -> None:
+def publish(status: Any, number: Any, value: Any, flag: Any, *, words: amp.constant) -> None:
+    """Stores a value and what it is in the row of a tile."""
     for k in amp.static_range(words):
         bits = _bits(value, k=k, words=words)
         amp.atomic_exchange(status[number, 2 * k], flag | (bits & 0xFFFF))
@@ -151,8 +152,8 @@ def _publish(status: Any, number: Any, value: Any, flag: Any, *, words: amp.cons
 
 
 @amp.func
-def _publish_if_empty(status: Any, number: Any, value: Any, *, words: amp.constant) -> None:
-    flag = _PREFIX if number == 0 else _TOTAL
+def publish_if_empty(status: Any, number: Any, value: Any, flag: Any, *, words: amp.constant) -> None:
+    """Publishes the total of another tile, unless that has published something itself."""
     for k in amp.static_range(words):
         bits = _bits(value, k=k, words=words)
         empty = amp.uint32(0)
@@ -162,14 +163,22 @@ def _publish_if_empty(status: Any, number: Any, value: Any, *, words: amp.consta
 
 
 @amp.func
-def _found(status: Any, number: Any, like: Any, *, words: amp.constant) -> Any:
-    """``(flag, value)`` of a tile; the flag is 0 until all words are of one kind."""
+def published(status: Any, number: Any, like: Any, *, words: amp.constant, by_loads: amp.constant = False) -> Any:
+    """``(flag, value)`` of a tile; the flag is 0 until all words are of one kind.
+
+    ``by_loads``: by loads, which serve many tiles that look at the same one sooner.  The looks of :func:`carry` are
+    sooner by atomic operations.
+    """
     bits = amp.private(words, amp.uint32)
     any_ = amp.uint32(0)
     all_ = amp.uint32(3)
     for k in amp.static_range(words):
-        low = amp.atomic_fetch_or(status[number, 2 * k], 0)
-        high = amp.atomic_fetch_or(status[number, 2 * k + 1], 0)
+        if by_loads:
+            low = amp.atomic_load(status[number, 2 * k], "relaxed")
+            high = amp.atomic_load(status[number, 2 * k + 1], "relaxed")
+        else:
+            low = amp.atomic_fetch_or(status[number, 2 * k], 0)
+            high = amp.atomic_fetch_or(status[number, 2 * k + 1], 0)
         bits[k] = (low & 0xFFFF) | (high & 0xFFFF) << 16
         any_ |= low >> 30 | high >> 30
         all_ &= low >> 30 & high >> 30
@@ -183,7 +192,7 @@ def _look(
     """One thread combines the tiles before ``left``, as far as they are there."""
     looks = 0
     while left > 0 and looks < _LOOKS:
-        flag, value = _found(status, left - 1, own, words=words)
+        flag, value = published(status, left - 1, own, words=words)
         if flag == 0:
             looks += 1
         else:
@@ -210,7 +219,7 @@ def _look_at_many(
     while left > 0 and looks < _LOOKS:
         at = left - size + lane
         # All lanes look, without a branch.
-        flag, value = _found(status, max(at, 0), own, words=words)
+        flag, value = published(status, max(at, 0), own, words=words)
         flag = flag if at >= 0 else amp.uint32(1)
         # Nothing before the last prefix is needed. By ballots: NVIDIA's driver gives wrong largest lanes here.
         first = amp.subgroup.ballot_find_msb(amp.subgroup.ballot(flag == 2))
