@@ -390,7 +390,7 @@ def names_defined(module: Module) -> Iterator[str]:
 
 
 #: Private names of Python's own library, without a public way.
-OF_PYTHON = {"_getframe", "_exit", "_fields", "_data"}
+OF_PYTHON = {"_getframe", "_exit", "_fields", "_data", "_is_owned"}
 
 
 def test_rooms_use_no_private_names_of_other_rooms() -> None:

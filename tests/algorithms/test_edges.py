@@ -56,6 +56,8 @@ def test_counted_inputs_do_not_wait(accelerator_view, raw, no_waiting):
         (alg.transform(lambda x, y: x + y, c, c), e * 2),
         (alg.select(c, lambda x: x > 0), e[e > 0]),
         (alg.nonzero(c), np.flatnonzero(e)),
+        (alg.argmax(c), e.argmax()),
+        (alg.argmin(c), e.argmin()),
         (alg.unique_consecutive(in_order), np.unique(e)),
     ]
     mean = alg.mean(c)
@@ -78,6 +80,38 @@ def test_counted_inputs_of_nothing_and_of_too_much(accelerator_view, raw):
     for each in (small, alg.sort(small)):
         with pytest.raises(amp.AmpError, match="out has room for 10"):
             np.asarray(each)
+
+
+def test_functions_that_wait_take_a_counted(accelerator_view, raw):
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    for least in (0, 20, 1000):  # more calls than one, since the third one would repeat the launches of the second
+        for _ in range(3):
+            c, e = alg.select(a, lambda x, least=least: x >= least), raw[raw >= least]
+            same(alg.histogram(c, 5, (0, 50))[0], np.histogram(e, 5, (0, 50))[0])
+            same(alg.histogram_range(c, [0, 3, 50]), np.histogram(e, [0, 3, 50])[0])
+            for found, expected in zip(alg.histogram(c, 7), np.histogram(e, 7), strict=True):
+                np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+            same(alg.bincount(c), np.bincount(e))
+            same(alg.repeat(c, 2), np.repeat(e, 2))
+    values, lengths = alg.run_length_encode(np.sort(raw))
+    same(alg.run_length_decode(values, lengths), np.sort(raw))
+
+
+def test_a_vector_on_the_device(accelerator_view):
+    points = np.random.default_rng(1).random((700, 2), dtype=np.float32)
+
+    @amp.func
+    def box(p):
+        return amp.float4(p.x, p.y, p.x, p.y)
+
+    @amp.func
+    def both(a, b):
+        return amp.float4(min(a.x, b.x), min(a.y, b.y), max(a.z, b.z), max(a.w, b.w))
+
+    found = alg.transform_reduce(box, both, amp.array(700, amp.float2, points, accelerator_view=accelerator_view))
+    expected = [*points.min(0), *points.max(0)]
+    same(found, expected)
+    assert found.item() == tuple(map(float, expected))
 
 
 def test_functions_that_take_no_counted(accelerator_view, raw):

@@ -127,8 +127,12 @@ class TestConstruction:
         begins = "array takes its extent first: write array(extent(...), dtype, data)"
         with refused(TypeError, begins):
             array(RAW, int32, RAW)
-        with refused(TypeError, begins):
+        with refused(TypeError, f"{begins}, or array(np.array(...)) for an array of given elements"):
             array([1.5, 2.5])
+        with refused(
+            TypeError, "array(extent) needs a dtype or data; an array of given elements is array(np.array(...))"
+        ):
+            array([1, 2, 3])
         with refused(TypeError, "array(array_or_view) copies type and contents: pass neither dtype nor data"):
             array(array(extent(3), float32), int32)
         with refused(OverflowError, "-1 does not fit uint32"):

@@ -35,7 +35,7 @@ def test_an_accelerator_is_found_by_name(path, description):
 
 
 def test_an_accelerator_is_found_by_index(info):
-    assert accelerator(str(info.index)).description == info.name
+    assert accelerator(str(info.index)).description == accelerator(info.index).description == info.name
     assert accelerator(f"vulkan:{info.index}").description == info.name
 
 
@@ -355,7 +355,7 @@ def test_an_ambiguous_name_lists_what_there_is():
 
 def test_a_path_of_another_type():
     with pytest.raises(TypeError):
-        accelerator(0)
+        accelerator(1.5)
 
 
 def test_properties(info):

@@ -2,7 +2,8 @@
 
 The functions themselves work on inputs whose size the host knows. This module replaces a ``counted`` by a lazy input of
 its whole capacity, whose elements after the count have no effect. It replaces a ``device_scalar`` by an input that
-repeats its number. So no function waits. For an empty input, which only the host can have, the result is numpy's,
+repeats its number. So no function waits, except those that wait for a number in any case: they get the elements that
+were found. For an empty input, which only the host can have, the result is numpy's,
 computed on the host.
 """
 
@@ -193,6 +194,8 @@ _COUNTED: dict[str, Callable[..., Any]] = {
     "max": lambda function, c, **rest: function(_within(c, identity_of(functional.max, c.dtype)), **rest),
     "mean": _mean,
     "reduce": _reduced,
+    "argmin": lambda function, c, **rest: function(_within(c, identity_of(functional.min, c.dtype)), **rest),
+    "argmax": lambda function, c, **rest: function(_within(c, identity_of(functional.max, c.dtype)), **rest),
     "count_nonzero": lambda function, c, **rest: function(_within(c, 0), **rest),
     "count_if": _over_flags(0),
     "count": _over_flags(0, Is),
@@ -220,6 +223,16 @@ _COUNTED: dict[str, Callable[..., Any]] = {
     "any": lambda function, c, **rest: function(_flags(c, functional.truth), **rest),
     "all": lambda function, c, **rest: function(_flags(c, functional.truth, 1), **rest),
 }
+
+
+#: Functions that wait for the size or the range of their result, and for the counts of their inputs, too.
+_WAITING = frozenset(("bincount", "histogram", "histogram_range", "repeat", "run_length_decode"))
+
+
+def _trimmed(argument: Any) -> Any:
+    if not isinstance(argument, counted):
+        return argument
+    return argument.trim() if len(argument) else np.asarray(argument)
 
 
 def _unsupported(name: str) -> TypeError:
@@ -320,6 +333,9 @@ def with_edges(function: Any) -> Any:
     def _call(*args: Any, **named: Any) -> Any:
         if name in _OF_SEVERAL and len(args) == 1 and type(args[0]) in (list, tuple):
             args = tuple(args[0])
+        if name in _WAITING:
+            args = tuple(map(_trimmed, args))
+            named = {param: _trimmed(given) for param, given in named.items()}
         for position, param in functions:
             given = args[position] if position < len(args) else named.get(param)
             if given is not None and not callable(given):

@@ -55,13 +55,17 @@ class device_scalar:
         return self._dtype
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """An array of no dimensions; waits."""
-        values: NDArray[Any] = np.array(np.asarray(self.view)[0], self._dtype if dtype is None else dtype)
+        """An array of no dimensions, or of the components of a vector; waits."""
+        found = np.asarray(self.view)[0]
+        if dtype is None:
+            dtype = self._dtype if found.dtype == self.view.dtype else found.dtype  # else a vector's components
+        values: NDArray[Any] = np.array(found, dtype)
         return values
 
     def item(self) -> Any:
-        """The element as a number of Python, or as a tuple of its fields; waits."""
-        return np.asarray(self).item()
+        """The element as a number of Python, or as a tuple of its fields or components; waits."""
+        found = np.asarray(self)
+        return tuple(found.tolist()) if found.ndim else found.item()
 
     def __int__(self) -> int:
         return int(self.item())

@@ -37,7 +37,7 @@ _KEEP_PLANS = 1024
 
 _PYTHON_NUMBERS = frozenset([bool, int, float])
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 @dataclass(slots=True)

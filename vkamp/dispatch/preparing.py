@@ -161,7 +161,7 @@ class PreparedLaunch:
 
 
 _cache: OrderedDict[Any, list[KernelPrograms]] = OrderedDict()
-_cache_lock = threading.Lock()
+_cache_lock = threading.RLock()
 
 
 def prepare(

@@ -42,7 +42,7 @@ class _Selection:
 
 
 _state = _Selection()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def use_folder(path: Path | None) -> None:

@@ -27,7 +27,7 @@ MOST_IN_TABLE = 1 << 16
 
 _tables: OrderedDict[Hashable, Any] = OrderedDict()
 _sizes: dict[Hashable, int] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 class Divisor:

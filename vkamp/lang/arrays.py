@@ -296,11 +296,15 @@ def _contents(
         return _copied(first, dtype, source)
     is_shape = not isinstance(first, Sequence) or all(isinstance(n, (int, np.integer)) for n in first)
     if not is_shape and not isinstance(first, str):
-        raise TypeError("array takes its extent first: write array(extent(...), dtype, data)")
+        raise TypeError(
+            "array takes its extent first: write array(extent(...), dtype, data), or array(np.array(...)) for an "
+            "array of given elements"
+        )
     refuse_dtype_first("array", first, dtype)
     if source is None:
         if dtype is None:
-            raise TypeError("array(extent) needs a dtype or data")
+            instead = "" if isinstance(first, extent) else "; an array of given elements is array(np.array(...))"
+            raise TypeError(f"array(extent) needs a dtype or data{instead}")
         wanted = element_dtype(dtype)
         return container_shape(first, wanted), wanted, None
     if isinstance(source, Container):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vkamp.lang.home import DeviceCopy, Home
+from vkamp.lang.home import DeviceCopy, Home, refuse_interruption
 from vkamp.lang.host_memory import Lease, bring_home_at_exit
 from vkamp.lang.region import ByteSet, Layout
 from vkamp.lang.storage import Bindable, Descriptor, Location, Placement, Storage
@@ -48,6 +48,7 @@ class ElementBinding:
         """See :class:`Bindable`."""
         if not (read or write):
             raise ValueError("a launch that neither reads nor writes a container needs no storage")
+        refuse_interruption()
         with self.lease as home:
             known = home.copies.get(location)
             descriptor = self._descriptors.get(location)

@@ -7,6 +7,7 @@ from contextvars import ContextVar, Token
 from typing import Any, Protocol
 
 from vkamp.errors import AmpError
+from vkamp.lang.home import refuse_interruption
 
 
 class Recorder(Protocol):
@@ -49,7 +50,9 @@ def recorder() -> Recorder | None:
 
 
 def refuse(what: str, *things: object) -> None:
-    """AmpError in a capture: ``what`` (of ``things``) would act now, while the recorded launches have not run yet."""
+    """AmpError in a capture: ``what`` (of ``things``) would act now, while the recorded launches have not run yet.
+    Also where it interrupts another call."""
+    refuse_interruption()
     if recorder() is not None:
         what = " ".join([what, *map(repr, things)])
         raise AmpError(

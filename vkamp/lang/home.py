@@ -21,14 +21,16 @@ Copies move exact byte sets: a column is copied back without its neighbours.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vkamp.errors import AmpError
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.moves import Log
 from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
@@ -59,12 +61,26 @@ epoch = _Epoch()
 
 
 class _Depth(threading.local):
-    """How many homes this thread has locked."""
+    """How many homes this thread has locked, and how many of these do not change at the moment, because the program
+    computes a value for one."""
 
     locked = 0
+    open = 0
 
 
 depth = _Depth()
+
+#: Locks are reentrant, since calls nest; so they do not keep out a call that interrupts another one in its thread.
+INTERRUPTED = (
+    "a signal handler or a destructor has interrupted a call of vkamp in this thread, and uses the same memory or "
+    "device: let it set a variable, and do the work where the program tests the variable"
+)
+
+
+def refuse_interruption() -> None:
+    """Raises if this thread is in the middle of a change of some home."""
+    if depth.locked > depth.open:
+        raise AmpError(INTERRUPTED)
 
 
 class DeviceCopy:
@@ -360,6 +376,16 @@ class Home:
             copy.stale |= region
             copy.pending -= region
         self._define(region)
+
+    @contextlib.contextmanager
+    def opened(self, region: ByteSet) -> Iterator[None]:
+        """Around a change of ``region`` by the host, whose value may come from this or another container."""
+        depth.open += 1
+        try:
+            yield
+        finally:
+            depth.open -= 1
+            self.written_by_host(region)
 
     def adopt(self, copy: DeviceCopy, region: ByteSet) -> None:
         """Bring home what was written to a copy of a home that has become part of this one."""

@@ -208,10 +208,8 @@ class array_view(Container):
         with self._lease as home:
             home.publish(region, "the host writes some of them")
             home.quiet()
-            try:
+            with home.opened(region):
                 yield self._host_elements(home)
-            finally:
-                home.written_by_host(region)
 
     def __getitem__(self, key: _Subscript | _Slices) -> Any:
         if self.rank > 1 and is_integer(key):

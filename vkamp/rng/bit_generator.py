@@ -37,7 +37,7 @@ class BitGenerator(ABC):
     def __init__(self, seed: Any = None, *, key: Any = None) -> None:
         if seed is not None and key is not None:
             raise ValueError("a bit generator takes a seed or a key, not both")
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.seed_seq: np.random.SeedSequence | None = None
         if key is None:
             self.seed_seq = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
@@ -50,7 +50,7 @@ class BitGenerator(ABC):
         return {name: value for name, value in vars(self).items() if name != "lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, lock=threading.Lock())
+        vars(self).update(state, lock=threading.RLock())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(position={self._position})"

@@ -252,15 +252,16 @@ class accelerator:
     default_accelerator = _DEFAULT
     cpu_accelerator = _CPU
 
-    def __init__(self, path: str | accelerator = _DEFAULT, *, engine: str | None = None) -> None:
+    def __init__(self, path: str | int | accelerator = _DEFAULT, *, engine: str | None = None) -> None:
         self._info: DeviceInfo | None
         if isinstance(path, accelerator):
             if engine is None or path.engine == _engine_name(engine):
                 self._info = path._info
                 return
             path = path.device_path.partition("@")[0]
-        if not isinstance(path, str):
-            raise TypeError(f"accelerator takes a path, not {type(path).__name__}")
+        if not isinstance(path, (str, int, np.integer)) or isinstance(path, bool):
+            raise TypeError(f"accelerator takes a path or an index, not {type(path).__name__}")
+        path = str(path)
         if path.strip().lower() != _DEFAULT:
             found = _named(path, f"accelerator({path!r})", engine)
         elif engine is None:

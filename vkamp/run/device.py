@@ -9,7 +9,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from vkamp.artifacts import Executable
@@ -104,6 +104,8 @@ class BaseDevice(ABC, Generic[S]):
     def __init__(self, info: DeviceInfo) -> None:
         self.info = info
         self.lock = threading.RLock()
+        #: Whether this thread holds the lock.
+        self.is_held: Callable[[], bool] = self.lock._is_owned  # type: ignore[attr-defined]
         self.forked = False
         self.closed = False
         self.removed: str | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vkamp.errors import AmpError
 from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo, Engine
-from vkamp.run.lifetime import prepare_to_open, refuse_fork
+from vkamp.run.lifetime import prepare_to_open, refuse_process
 
 if TYPE_CHECKING:
     from vkamp.run.kompute_queue import KomputeQueue
@@ -27,7 +27,7 @@ class KomputeEngine(Engine):
 
     def devices(self) -> list[DeviceInfo]:
         """The devices in the Vulkan loader's order."""
-        refuse_fork()
+        refuse_process()
         return [devices.as_kompute(info) for info in devices.vulkan_devices()]
 
     def open(self, info: DeviceInfo) -> KomputeQueue:

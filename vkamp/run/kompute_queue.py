@@ -167,11 +167,6 @@ class KomputeQueue(BaseQueue[TensorSlot, Pending]):
             held -= len(each.dispatches)
         self._settle(lambda s: s in oldest)
 
-    def flush(self) -> None:
-        self._check()
-        with self.device.lock:
-            self._submit()
-
     def _submit(self) -> None:
         """Submits everything enqueued that does not have to wait; waits for timed work."""
         if self._sink is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -37,10 +38,22 @@ class _Process:
     forked = False
 
 
-def refuse_fork() -> None:
-    """Raises in a process that was forked from one with an open device."""
+def refuse_process() -> None:
+    """Raises in a process that was forked from one with an open device, in a subinterpreter, and at the end of the
+    process, where nothing that is opened would be closed."""
     if _Process.forked:
         raise AmpError(FORKED)
+    if _is_subinterpreter():
+        raise AmpError("vkamp's devices can be used only in the main interpreter, not in a subinterpreter")
+    if not threading.main_thread().is_alive():
+        raise AmpError("the interpreter is shutting down, and it is too late to open a device")
+
+
+@functools.cache
+def _is_subinterpreter() -> bool:
+    names = "PyInterpreterState_Get", "PyInterpreterState_Main"
+    current, main = (ctypes.PYFUNCTYPE(ctypes.c_void_p)((name, ctypes.pythonapi))() for name in names)
+    return bool(current != main)
 
 
 #: Called before a device is opened, which takes a driver a fraction of a second.
@@ -48,8 +61,8 @@ before_open: list[Callable[[], None]] = []
 
 
 def prepare_to_open() -> None:
-    """Called by an engine that is about to open a device; raises what :func:`refuse_fork` raises."""
-    refuse_fork()
+    """Called by an engine that is about to open a device; raises what :func:`refuse_process` raises."""
+    refuse_process()
     for prepare in before_open:
         prepare()
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable
 from vkamp.errors import AmpError, UnsupportedFeatureError
+from vkamp.lang.home import INTERRUPTED
 from vkamp.lang.region import ByteSet, scatter
 from vkamp.run.device import BaseDevice, DeviceProgram
 from vkamp.run.driver import Driver
@@ -107,7 +108,7 @@ class BaseQueue(Queue, Generic[S, W]):
             raise UnsupportedFeatureError(f"{self.info.name} has no timestamps")
         self._check()
         with self.device.lock:
-            self.flush()
+            self.submit()
             self._sink = sink
 
     @property
@@ -187,11 +188,30 @@ class BaseQueue(Queue, Generic[S, W]):
     def _bind(self, dispatch: Dispatch) -> W:
         """A dispatch, checked, compiled and bound to its memory."""
 
+    def flush(self) -> None:
+        self._check()
+        with self.device.lock:
+            self.submit()
+
+    def submit(self) -> None:
+        """Submits what :meth:`flush` submits; the caller has the device's lock."""
+        self._submit()
+
+    @abstractmethod
+    def _submit(self) -> None:
+        """Submits everything enqueued that does not have to wait."""
+
     @abstractmethod
     def _drop(self) -> None:
         """Drops all work: the queue is closed."""
 
     def _check(self) -> None:
+        """Raises unless a call of the queue may begin."""
+        self._check_open()
+        if self.device.is_held():
+            raise AmpError(INTERRUPTED)
+
+    def _check_open(self) -> None:
         self.device.check()
         if not self.is_open:
             raise AmpError("this queue is closed")

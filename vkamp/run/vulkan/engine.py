@@ -7,7 +7,7 @@ import dataclasses
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Engine
 from vkamp.run.features import FEATURES
-from vkamp.run.lifetime import OpenDevices, prepare_to_open, refuse_fork
+from vkamp.run.lifetime import OpenDevices, prepare_to_open, refuse_process
 from vkamp.run.vulkan.device import VulkanDevice
 from vkamp.run.vulkan.queue import VulkanQueue
 
@@ -28,7 +28,7 @@ class VulkanEngine(Engine):
 
     def devices(self) -> list[DeviceInfo]:
         """The devices in the Vulkan loader's order."""
-        refuse_fork()
+        refuse_process()
         return [dataclasses.replace(info, engine_features=FEATURES) for info in devices.vulkan_devices()]
 
     def open(self, info: DeviceInfo) -> VulkanQueue:

@@ -134,7 +134,7 @@ class VulkanQueue(QueueWithRecordings):
     def append(self, work: DispatchWork) -> None:
         """Enqueues checked work."""
         device = self.device
-        if device.forked or device.closed or device.removed is not None or not self.is_open:
+        if device.forked or device.closed or device.removed is not None or not self.is_open or device.is_held():
             self._check()
         oldest = None
         with device.lock:
@@ -179,7 +179,7 @@ class VulkanQueue(QueueWithRecordings):
     def replay(self, recording: VulkanRecording) -> None:
         """Submits a recording after everything enqueued; while the device is busy, it may wait for more work."""
         device = self.device
-        if device.forked or device.closed or device.removed is not None or not self.is_open:
+        if device.forked or device.closed or device.removed is not None or not self.is_open or device.is_held():
             self._check()
         recorded = recording.recorded
         if recorded is None:
@@ -227,11 +227,6 @@ class VulkanQueue(QueueWithRecordings):
         if self._poll and not self._state.pending and not self._is_busy(new=0):
             return False
         return not self._is_shared(recording.access)
-
-    def flush(self) -> None:
-        self._check()
-        with self.device.lock:
-            self._submit()
 
     def wait(self) -> None:
         last = self._last_submitted()
@@ -375,7 +370,7 @@ class VulkanQueue(QueueWithRecordings):
         """Host-visible memory for a transfer; waits while too much of it is in use."""
         while True:
             with self.device.lock:
-                self._check()
+                self._check_open()
                 blocker = self._staging_in_excess(nbytes)
                 if blocker is None:
                     return DeviceBuffer(self, self.device.take(nbytes, kind, self._statistics), nbytes)
@@ -403,7 +398,7 @@ class VulkanQueue(QueueWithRecordings):
     def append_copy(self, work: CopyWork, *, now: bool) -> None:
         """Enqueues a copy. With ``now``, submits it, and before it the work that must have ended."""
         with self.device.lock:
-            self._check()
+            self._check_open()
             pending = self._state.pending
             pending.append(work)
             self._statistics.synced_bytes += work.nbytes

@@ -189,7 +189,8 @@ class QueueWithRecordings(QueueWithReusedMemory):
                 if recorded is not None:
                     self._resubmit(recorded, recording, 1, {})
                     return
-                self.replay(recording)
+                if recording.recorded is not None:
+                    self._replay(recording, recording.recorded, self._state.pending)
                 pending = self._state.pending
                 if pending and pending[-1] is recording:
                     pending.pop()
@@ -245,6 +246,10 @@ class QueueWithRecordings(QueueWithReusedMemory):
     @abstractmethod
     def replay(self, recording: VulkanRecording) -> None:
         """Submits a recording after everything enqueued."""
+
+    @abstractmethod
+    def _replay(self, recording: VulkanRecording, recorded: Recorded, pending: list[Work]) -> None:
+        """As :meth:`replay`; the caller has the lock."""
 
     @abstractmethod
     def _resubmit(self, recorded: Recorded, held: object, pieces: int, slots: dict[int, int]) -> None:

@@ -332,7 +332,7 @@ class SharedBuffer:
             handle = DEFAULT_STREAM if stream is None else stream
             queue, slot, sharing = self._buffer.queue, self._buffer.slot, self._sharing
             with queue.device.lock:
-                queue.flush()
+                queue.submit()
                 sharing.begin(queue, slot, handle)  # type: ignore[arg-type]
             weakref.finalize(lent, sharing.end, slot, handle).atexit = False
         return lent
@@ -341,7 +341,7 @@ class SharedBuffer:
         """Makes the buffer's queue wait for the work that the legacy default stream has."""
         queue = self._buffer.queue
         with queue.device.lock:
-            queue.flush()
+            queue.submit()
             self._sharing.wait_for(queue, [DEFAULT_STREAM])  # type: ignore[arg-type]
 
     def take(self, source: int, nbytes: int) -> None:
