@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import importlib
 import operator
 
 import numpy as np
@@ -11,8 +12,12 @@ import pytest
 
 import vkamp as amp
 from tests.algorithms.inputs import AFFINE, affine, composed, numbers
+from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import functional, lazy
+from vkamp.algorithms import _last, functional, lazy
+
+#: The function of the same name hides the module.
+reducing = importlib.import_module("vkamp.algorithms.reduce")
 
 
 @amp.func
@@ -105,6 +110,37 @@ def test_operators_that_return_an_operand(accelerator_view, form, sizes):
     np.testing.assert_array_equal(np.asarray(found), raw[np.append(np.flatnonzero(np.diff(keys)), 299)])
     found = alg.segmented_reduce(raw, 100, lambda x, y: x, accelerator_view=accelerator_view)
     np.testing.assert_array_equal(np.asarray(found), raw[::100])
+
+
+@amp.func
+def second(x, y):
+    return y
+
+
+@pytest.mark.accelerators("llvmpipe", "reference")
+def test_tiles_side_by_side(accelerator_view, monkeypatch):
+    """Each takes steps of many elements; the last one combines the results of all, and those of steps that are left."""
+    monkeypatch.setattr(reducing, "TILE", 64)
+    monkeypatch.setattr(reducing, "_TILES", 3)
+    is_slow = accelerator_view.accelerator.device_path == "reference"
+    with forced("tiles"):
+        for n in (6151,) if is_slow else (6144, 6151, 8191, 50_003):
+            raw = numbers(n)
+            for _ in range(2):
+                assert alg.reduce(raw, accelerator_view=accelerator_view) == raw.sum(), n
+            assert alg.reduce(raw, second, accelerator_view=accelerator_view) == raw[-1], n
+        assert not np.asarray(_last.counters_of(accelerator_view)).any(), "the last tile has cleared them"
+
+
+def test_check_mode_finds_nothing_in_the_last_tile(monkeypatch):
+    monkeypatch.setenv("VKAMP_CHECK", "1")
+    view = amp.accelerator("llvmpipe").default_view
+    raw = numbers(5000)
+    with forced("tiles"):
+        assert alg.reduce(raw, accelerator_view=view) == raw.sum()
+        np.testing.assert_array_equal(
+            np.asarray(alg.reduce(raw.reshape(1000, 5), axis=0, accelerator_view=view)), raw.reshape(1000, 5).sum(0)
+        )
 
 
 @pytest.mark.spread(2)

@@ -10,6 +10,8 @@ from vkamp import tile
 #: The threads of a tile, and the elements that each of them handles in one step.
 TILE = 256
 ITEMS = 8
+#: The loads of four elements that a thread has in flight at a time in :func:`of_steps`.
+QUADS = 4
 
 
 @amp.func
@@ -58,6 +60,33 @@ def _of_thread(t_idx: Any, source: Any, begin: Any, end: Any, op: Any) -> Any:
     if 4 * stop + rank < end:
         two = op(two, source.value(4 * stop + rank))
     return op(one, two)
+
+
+@amp.func
+def of_steps(t_idx: Any, source: Any, n: Any, tiles: Any, op: Any) -> Any:
+    """The combination of a tile's share of ``n`` elements in any order, for all threads of a tile of rank 1.
+
+    The tiles take steps side by side, at least one each.
+    """
+    step = t_idx.tile_dim0 * QUADS
+    steps = n // 4 // step
+    total = amp.private(QUADS, type(source.value(0)))
+    k = t_idx.tile[0] * step + t_idx.local[0]
+    for j in amp.static_range(QUADS):
+        total[j] = of_four(source, k + j * t_idx.tile_dim0, op)
+    k += tiles * step
+    while k < steps * step:
+        for j in amp.static_range(QUADS):
+            total[j] = op(total[j], of_four(source, k + j * t_idx.tile_dim0, op))
+        k += tiles * step
+    for j in amp.static_range(1, QUADS):
+        total[0] = op(total[0], total[j])
+    if t_idx.tile[0] == tiles - 1:
+        for i in range(steps * step + t_idx.local[0], n // 4, t_idx.tile_dim0):
+            total[0] = op(total[0], of_four(source, i, op))
+        if n // 4 * 4 + t_idx.local[0] < n:
+            total[0] = op(total[0], source.value(n // 4 * 4 + t_idx.local[0]))
+    return tile.reduce(t_idx, total[0].copy(), op, t_idx.tile_dim0)
 
 
 @amp.func

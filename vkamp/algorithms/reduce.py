@@ -2,21 +2,25 @@
 
 On CPU drivers, each invocation combines a contiguous run, and another launch combines the results of the runs. On GPUs,
 each tile combines a block, with a tree in ``tile_static`` memory (M. Harris, *Optimizing Parallel Reduction in CUDA*,
-2007; CUB's ``DeviceReduce``). Elements are combined in their order, so that operators need not commute, and in the same
-way in every run.
+2007; CUB's ``DeviceReduce``), and the tile that ends last combines the blocks' results. Elements are combined in their
+order, unless the operator is known to commute, and in the same way in every run.
 """
 
 # Kernels have untyped parameters.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,operator"
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import vkamp as amp
+from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, place, value
-from vkamp.algorithms._blocks import ITEMS, TILE, of_block
+from vkamp.algorithms._blocks import ITEMS, QUADS, TILE, of_block, of_steps
+from vkamp.algorithms._last import KEPT, can_be_kept, counters_of, is_last, keep, kept
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, of_run, reduce_lines_into
@@ -42,6 +46,42 @@ def reduce_tiles(t_idx, source, out, n, length, op, *, commutes: amp.constant):
     total = of_block(t_idx, source, begin, min(begin + length, n), op, commutes=commutes)
     if t_idx.local[0] == 0:
         out[t_idx.tile] = total
+
+
+@amp.kernel
+def reduce_at_once(t_idx, source, out, words, counters, n, length, op, *, commutes: amp.constant, wide: amp.constant):
+    """Combines ``n`` elements: each tile a block of them, or, if ``wide``, steps beside those of the other tiles."""
+    tiles = words.extent[0]
+    begin = t_idx.tile[0] * length
+    if wide:
+        own = of_steps(t_idx, source, n, tiles, op)
+    else:
+        own = of_block(t_idx, source, begin, min(begin + length, n), op, commutes=commutes)
+    if t_idx.local[0] == 0:
+        keep(words, t_idx.tile[0], own)
+    if is_last(t_idx, counters, 0, tiles):
+        total = _of_kept(t_idx, words, own, op)
+        if t_idx.local[0] == 0:
+            out[0] = total
+
+
+@amp.func
+def _of_kept(t_idx: Any, words: Any, like: Any, op: Any) -> Any:
+    """The combination of what all tiles have kept, in their order, for all threads of a tile."""
+    tiles = words.extent[0]
+    each = (tiles + t_idx.tile_dim0 - 1) // t_idx.tile_dim0
+    first = t_idx.local[0] * each
+    total = like.copy()
+    x = amp.private(KEPT, type(like))
+    for start in range(0, each, KEPT):
+        # All loads are in flight at a time.
+        for j in amp.static_range(KEPT):
+            x[j] = kept(words, min(first + start + j, tiles - 1), type(like))
+        total = op(total, x[0]) if start > 0 else x[0].copy()
+        for j in amp.static_range(1, KEPT):
+            if start + j < each and first + start + j < tiles:
+                total = op(total, x[j])
+    return tile.reduce(t_idx, total, op, (tiles + each - 1) // each)
 
 
 def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:
@@ -72,12 +112,26 @@ def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any
     """Combines all elements of a source with one index into ``out``, which has one element of their type."""
     longest = longest_run(view, source, op)
     split = _split(view, source.extent[0], longest)
+    if split.pieces > 1 and _choose.form_of(view) == "tiles" and can_be_kept(out.dtype):
+        _reduce_at_once(view, source, out, split, op)
+        return
     while split.pieces > 1:
         partials = amp.array(amp.extent(split.pieces), out.dtype, accelerator_view=view)
         combine_pieces(view, source, partials, split, op)
         source = lazy.Elements(partials)
         split = _split(view, split.pieces, longest)
     combine_pieces(view, source, out, split, op)
+
+
+def _reduce_at_once(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:
+    n = source.extent[0]
+    wide = commutes(op) and n >= _TILES * TILE * QUADS * 4
+    tiles = _TILES if wide else split.pieces
+    words = amp.array(amp.extent(tiles), np.uint32, accelerator_view=view)
+    amp.parallel_for_each(
+        view, amp.extent(tiles * TILE).tile(TILE), reduce_at_once, source, out, words, counters_of(view), n,
+        split.length, op, commutes=commutes(op), wide=wide,
+    )  # fmt: skip
 
 
 @amp.kernel

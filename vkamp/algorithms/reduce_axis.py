@@ -13,7 +13,7 @@ from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import axis_of
 from vkamp.algorithms._blocks import of_four
 from vkamp.algorithms._loops import longest_run
-from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles, pieces_of
+from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles, joins_pieces, pieces_of
 
 #: If there are fewer lines than this, they are divided into pieces.
 _FEW_LINES = 256
@@ -226,11 +226,12 @@ def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Axis
     outer, n, inner, _ = lines
     if _choose.form_of(view) == "tiles" and fills_tiles(n, inner):
         pieces = pieces_of(outer, n, inner)
+        at_once = joins_pieces(inner, pieces, out.dtype)
         target = out
-        if pieces > 1:
+        if pieces > 1 and not at_once:
             target = amp.array(amp.extent(outer * inner * pieces), out.dtype, accelerator_view=view)
-        combine_lines_in_tiles(view, source, outer, n, inner, pieces, target, op)
-        if pieces > 1:
+        combine_lines_in_tiles(view, source, outer, n, inner, pieces, target, op, at_once=at_once)
+        if target is not out:
             # The results of a line's pieces have the stride of its elements.
             reduce_lines_into(view, lazy.Elements(target).flat(), AxisLines(outer, pieces, inner, lines.shape), out, op)
         return

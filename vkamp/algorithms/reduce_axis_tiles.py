@@ -3,15 +3,18 @@ lines.
 """
 
 # Kernels have untyped parameters.
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def,operator"
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block, of_four
+from vkamp.algorithms._last import KEPT, can_be_kept, counters_of, is_last, keep, kept
 from vkamp.algorithms._operators import commutes
 
 #: Lines of adjacent elements share a tile up to this length.
@@ -20,6 +23,8 @@ SHORT = 1024
 ACROSS = 32
 #: Few lines are divided into pieces, about as many as the tiles that occupy a large GPU.
 _TILES = 2048
+#: Up to so many pieces of a line are combined by one tile.
+_FEW_PIECES = 64
 
 
 @amp.func
@@ -93,8 +98,56 @@ def reduce_columns_in_tiles(
 ):  # fmt: skip
     """Each tile combines one piece of a strip of ``across * wide`` neighbouring lines.
 
-    ``out`` has the pieces of all lines of an outer index one after the other. The threads in one column of a strip
-    handle its elements alternately; if the operator may not commute, each handles a contiguous run.
+    ``out`` has the pieces of all lines of an outer index one after the other.
+    """
+    own = amp.private(wide, type(source.value(0)))
+    row, column = _of_columns(
+        t_idx, source, n, inner, strips, pieces, op, own, across=across, wide=wide, commutes=commutes
+    )
+    if t_idx.local[0] < across and column < inner:
+        for c in amp.static_range(wide):
+            out[row * inner + column + c] = own[c]
+
+
+@amp.kernel
+def reduce_columns_at_once(
+    t_idx, source, out, words, counters, n, inner, strips, pieces, op,
+    *, across: amp.constant, wide: amp.constant, commutes: amp.constant,
+):  # fmt: skip
+    """As ``reduce_columns_in_tiles``; the tile of a strip that ends last combines its pieces."""
+    own = amp.private(wide, type(source.value(0)))
+    row, column = _of_columns(
+        t_idx, source, n, inner, strips, pieces, op, own, across=across, wide=wide, commutes=commutes
+    )
+    if t_idx.local[0] < across and column < inner:
+        for c in amp.static_range(wide):
+            keep(words, row * inner + column + c, own[c])
+    strip = t_idx.tile[0] % strips
+    outer = row // pieces
+    if is_last(t_idx, counters, outer * strips + strip, pieces):
+        x = amp.private(KEPT, own.dtype)
+        begin = strip * across * wide
+        for at in range(begin + t_idx.local[0], min(begin + across * wide, inner), t_idx.tile_dim0):
+            for piece in range(0, pieces, KEPT):
+                # All loads are in flight at a time.
+                for j in amp.static_range(KEPT):
+                    x[j] = kept(words, (outer * pieces + min(piece + j, pieces - 1)) * inner + at, own.dtype)
+                own[0] = op(own[0], x[0]) if piece > 0 else x[0].copy()
+                for j in amp.static_range(1, KEPT):
+                    if piece + j < pieces:
+                        own[0] = op(own[0], x[j])
+            out[outer * inner + at] = own[0]
+
+
+@amp.func
+def _of_columns(
+    t_idx: Any, source: Any, n: Any, inner: Any, strips: Any, pieces: Any, op: Any, own: Any, *,
+    across: amp.constant, wide: amp.constant, commutes: amp.constant,
+) -> Any:  # fmt: skip
+    """Combines one piece of a strip into ``own`` of its first threads, and returns ``(row, column)`` of the results.
+
+    The threads in one column of a strip handle its elements alternately; if the operator may not commute, each handles
+    a contiguous run.
     """
     down = t_idx.tile_dim0 // across
     tx = t_idx.local[0] % across
@@ -113,7 +166,6 @@ def reduce_columns_in_tiles(
         first = ty
         step = inner * down
     at = (row // pieces * n + begin + first) * inner + min(column, inner - wide)
-    own = amp.private(wide, type(source.value(0)))
     x = amp.private(4 * wide, type(source.value(0)))
     load_lines(source, at, own, 0, wide=wide)
     at += step
@@ -134,9 +186,7 @@ def reduce_columns_in_tiles(
         at += step
         k += 1
     _combine(t_idx, own, op, ty, down, across)
-    if ty == 0 and column < inner:
-        for c in amp.static_range(wide):
-            out[row * inner + column + c] = own[c]
+    return row, column
 
 
 @amp.func
@@ -169,9 +219,10 @@ def shape_of_strip(inner: int, length: int, most: int, rows: int) -> tuple[int, 
 
 
 def combine_lines_in_tiles(
-    view: amp.accelerator_view, source: lazy.Lazy, outer: int, n: int, inner: int, pieces: int, out: Any, op: Any
-) -> None:
-    """Combines each piece of each line in one launch.
+    view: amp.accelerator_view, source: lazy.Lazy, outer: int, n: int, inner: int, pieces: int, out: Any, op: Any, *,
+    at_once: bool = False,
+) -> None:  # fmt: skip
+    """Combines each piece of each line in one launch, or, if ``at_once``, each line.
 
     The results of the pieces have the stride of the line's elements.
     """
@@ -193,10 +244,27 @@ def combine_lines_in_tiles(
     wide = 4 if inner % 4 == 0 else 1
     across, down = shape_of_strip(inner // wide, n // pieces, TILE, 8)
     strips = -(-inner // (across * wide))
-    amp.parallel_for_each(
-        view, amp.extent(outer * pieces * strips * across * down).tile(across * down), reduce_columns_in_tiles,
-        source, out, n, inner, strips, pieces, op, across=across, wide=wide, commutes=known,
-    )  # fmt: skip
+    domain = amp.extent(outer * pieces * strips * across * down).tile(across * down)
+    shape = {"across": across, "wide": wide, "commutes": known}
+    if at_once:
+        words = amp.array(amp.extent(outer * pieces * inner), np.uint32, accelerator_view=view)
+        amp.parallel_for_each(
+            view, domain, reduce_columns_at_once, source, out, words, counters_of(view), n, inner, strips, pieces, op,
+            **shape,
+        )  # fmt: skip
+    else:
+        amp.parallel_for_each(
+            view, domain, reduce_columns_in_tiles, source, out, n, inner, strips, pieces, op, **shape
+        )  # fmt: skip
+
+
+def joins_pieces(inner: int, pieces: int, dtype: np.dtype[Any]) -> bool:
+    """Whether one launch can combine the pieces of lines side by side, of which a strip's last tile has few.
+
+    There are at most ``GROUPS`` strips if lines have pieces: half of ``_TILES``, or of numbers that are loaded one by
+    one four times as many.
+    """
+    return inner > 1 and 1 < pieces <= _FEW_PIECES and can_be_kept(dtype)
 
 
 def fills_tiles(n: int, inner: int) -> bool:
