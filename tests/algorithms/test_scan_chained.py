@@ -106,13 +106,6 @@ def test_totals_of_few_that_are_never_published(accelerator_view, monkeypatch, p
             check(accelerator_view, n, np.float32, functional.plus, sums, scan_few.scan_few_into)
 
 
-def test_check_mode_finds_nothing_in_a_scan_of_few(monkeypatch):
-    monkeypatch.setenv("VKAMP_CHECK", "1")
-    view = amp.accelerator("llvmpipe").default_view
-    with forced("tiles"):
-        check(view, 1030, np.int32, functional.plus, sums, scan_few.scan_few_into)
-
-
 def test_scans_of_few_that_follow_each_other():
     """Each launch clears the status of the next one, whatever their numbers of tiles are."""
     view = amp.accelerator("llvmpipe").default_view
