@@ -11,7 +11,7 @@ import vkamp as amp
 from tests.library_views import forced
 from vkamp import algorithms as alg
 from vkamp.algorithms import radix_sort_counts, radix_sort_sweep
-from vkamp.dispatch import preparing
+from vkamp.dispatch import launch_cache, preparing
 from vkamp.run.vulkan.pipelines import Pipelines
 
 
@@ -51,6 +51,9 @@ def test_every_size(accelerator_view):
 @pytest.mark.parametrize("name", ["sort", "argsort", "sort_by_key"])
 def test_all_passes_have_one_kernel(accelerator_view, monkeypatch, name):
     monkeypatch.setattr(preparing, "_cache", OrderedDict())
+    # Every launch is prepared, whatever other tests have launched.
+    monkeypatch.setattr(launch_cache, "repeat", lambda *_: False)
+    monkeypatch.setattr(launch_cache, "launch_alike", lambda *_: False)
     raw = np.random.default_rng(2).integers(-(1 << 31), 1 << 31, 4099).astype(np.int32)
     order = np.argsort(raw, kind="stable")
     keys = amp.array(raw, accelerator_view=accelerator_view)

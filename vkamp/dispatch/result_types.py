@@ -16,30 +16,37 @@ from vkamp.lang.dtypes import element_dtype, vector_type
 from vkamp.lang.kernel import kernel
 from vkamp.lang.vectors import vector_class
 
+# The value is a variable, since nothing of `type(f())` would be in the kernel, not even the function's loops.
+
 
 @kernel
 def _of_none(idx, *, f: constant):
-    result = private(1, type(f()))  # noqa: F841
+    value = f()
+    result = private(1, type(value))  # noqa: F841
 
 
 @kernel
 def _of_one(idx, a, *, f: constant):
-    result = private(1, type(f(a)))  # noqa: F841
+    value = f(a)
+    result = private(1, type(value))  # noqa: F841
 
 
 @kernel
 def _of_two(idx, a, b, *, f: constant):
-    result = private(1, type(f(a, b)))  # noqa: F841
+    value = f(a, b)
+    result = private(1, type(value))  # noqa: F841
 
 
 @kernel
 def _of_three(idx, a, b, c, *, f: constant):
-    result = private(1, type(f(a, b, c)))  # noqa: F841
+    value = f(a, b, c)
+    result = private(1, type(value))  # noqa: F841
 
 
 @kernel
 def _of_four(idx, a, b, c, d, *, f: constant):
-    result = private(1, type(f(a, b, c, d)))  # noqa: F841
+    value = f(a, b, c, d)
+    result = private(1, type(value))  # noqa: F841
 
 
 _KERNELS = (_of_none, _of_one, _of_two, _of_three, _of_four)

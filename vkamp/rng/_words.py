@@ -23,7 +23,7 @@ def component(v: Any, k: Any) -> Any:
 
 #: The members of kernels' sources that depend on a position, of most streams' words and of those that replace rejected
 #: ones.
-MOVING = ("first_x", "first_y", "high_x", "high_y", "shift", "element_x", "element_y", "above")
+MOVING = ("first:x", "first:y", "high:x", "high:y", "shift", "element:x", "element:y", "above")
 
 
 def numbers_at(position: int) -> tuple[int, ...]:

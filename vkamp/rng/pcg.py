@@ -97,7 +97,7 @@ class PCG32(BitGenerator):
     """
 
     key_words = 4
-    moving = (*MOVING, "state_x", "state_y")
+    moving = (*MOVING, "state:x", "state:y")
 
     def numbers_at(self, position: int) -> tuple[int, ...]:
         return (*numbers_at(position), *_state_at(*self._first(), position))

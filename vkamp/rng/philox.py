@@ -123,12 +123,12 @@ class Philox4x64(CounterBased):
     counter_words = 8
     words_per_counter = 8
     word: np.dtype[Any] = np.dtype(np.uint64)
-    moving = (*MOVING, "top", "upper_x", "upper_y", "last_x", "last_y")
+    moving = (*MOVING, "top", "upper:x", "upper:y", "last:x", "last:y")
     _aliases = ("Philox",)
 
     def numbers_at(self, position: int) -> tuple[int, ...]:
         numbers = dict(zip(MOVING, numbers_at(position), strict=True))
-        numbers["high_x"], numbers["high_y"] = _wide.halves(position >> 67)
+        numbers["high:x"], numbers["high:y"] = _wide.halves(position >> 67)
         return (
             *numbers.values(), position >> 66 & 1, *_wide.halves(position >> 131), *_wide.halves(position >> 195)
         )  # fmt: skip
