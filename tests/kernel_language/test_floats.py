@@ -227,6 +227,26 @@ def test_infinite_and_extreme_constants(accelerator_view):
     )
 
 
+@amp.kernel
+def _numbers_in_strings(i, a, out):
+    k = i[0]
+    least = float("inf")
+    for j in range(3):
+        least = min(least, a[j])
+    out[0, k] = least
+    out[1, k] = float("-Infinity") + a[k]
+    out[2, k] = float("nan")
+    out[3, k] = np.float32(" 1_0.5e-1 ") * int("-12")
+
+
+def test_numbers_in_strings(accelerator_view):
+    x = np.array([1.5, -2.25, 3.0], F32)
+    same_rows(
+        rows(accelerator_view, _numbers_in_strings, 4, F32, x),
+        {"least": x * 0 + x.min(), "-inf": x - np.inf, "nan": x * np.nan, "product": x * 0 + F32("1.05") * -12},
+    )
+
+
 @amp.kernel(precise=True)
 def exact_chain(i, a, b, c, out):
     k = i[0]

@@ -344,12 +344,18 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
     check_arity(ctx, node, 1, ctx.text(node.func), f"{ctx.text(node.func)}(x)")
     (value,) = ctx.operands(*node.args)
     if isinstance(value, Object) and isinstance(value.value, str):
-        word = value.value.strip().lower()
-        known = next((n for n in ("inf", "nan") if word.lstrip("+-").startswith(n)), None)
-        sign = "-" if word.startswith("-") else ""
-        help_text = f"write `{sign}math.{known}`" if known else "write the number itself"
-        ctx.fail("VKA101", node.args[0], what="strings", advice=help_text)
+        value = _read_number(ctx, value.value, kind, node)
     return _cast(ctx, target, kind, value, node, node.args[0])
+
+
+def _read_number(ctx: Context, text: str, kind: Scalar, node: ast.Call) -> Constant:
+    """The number that a string is converted to, as in ``float("inf")``."""
+    try:
+        if kind != BOOL:
+            return Constant(int(text) if kind.is_integer else float(text))
+    except ValueError:
+        pass
+    ctx.fail("VKA101", node.args[0], what="strings", advice="write the number itself")
 
 
 def _cast(ctx: Context, target: Any, kind: Scalar, value: Value, node: ast.Call, part: ast.expr) -> Value:
