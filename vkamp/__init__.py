@@ -207,8 +207,8 @@ _LATER = {
     "tune": "vkamp.tuning",
 }
 
-# ``__all__``: what this module imports without an underscore, apart from the rooms of the package. Type checkers take a
-# computed list for an empty one, and without a list the same names from the imports.
+# ``__all__`` lists the public names, which the imports above define. It is set through ``globals()``, because type
+# checkers treat a computed ``__all__`` as empty. Without one, they use the imports, too.
 globals()["__all__"] = sorted(
     {*_LATER, *(name for name, value in globals().items() if name[0] != "_" and not isinstance(value, _ModuleType))}
 )

@@ -10,6 +10,7 @@ import pytest
 
 import vkamp as amp
 from tests.library_views import forced
+from tests.tile.scans import dropping
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy, scan_blocks, scan_chained, scan_few
 
@@ -89,14 +90,7 @@ def test_subgroups_of_any_size(lanes, into):
 @pytest.mark.parametrize("percent", [50, 100])
 def test_totals_of_few_that_are_never_published(accelerator_view, monkeypatch, percent):
     """Tiles behind compute them, also when the results take the place of the input."""
-    publish = scan_few.publish
-
-    @amp.func
-    def dropping(status, number, value, flag, *, words: amp.constant):
-        if (amp.uint32(number) * 2654435761 >> 8) % 100 >= percent:
-            publish(status, number, value, flag, words=words)
-
-    monkeypatch.setattr(scan_few, "publish", dropping)
+    monkeypatch.setattr(scan_few, "publish", dropping(scan_few.publish, percent))
     # Another kernel for each: names of the package are read when a kernel is compiled.
     monkeypatch.setattr(scan_few, "TILE", {50: 32, 100: 96}[percent])
     n = 1030 if accelerator_view.accelerator.device_path == "reference" else 5003

@@ -34,6 +34,17 @@ def then(f, g):
     return amp.uint2(g.x * f.x, g.x * f.y + g.y)
 
 
+def dropping(publish, percent):
+    """``publish`` of :mod:`vkamp.tile.carry`, which does nothing in about this part of the tiles."""
+
+    @amp.func
+    def published(status, number, value, flag, *, words: amp.constant):
+        if (amp.uint32(number) * 2654435761 >> 8) % 100 >= percent:
+            publish(status, number, value, flag, words=words)
+
+    return published
+
+
 def composed(raw):
     factor, offset, found = 1, 0, []
     for f, o in raw.tolist():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.tile.scans import composed, scanned, then
+from tests.tile.scans import composed, dropping, scanned, then
 from vkamp.algorithms import functional
 
 #: The function of the same name hides the module.
@@ -64,14 +64,7 @@ def test_subgroups_of_any_size(lanes):
 @pytest.mark.parametrize("percent", [10, 50, 100])
 def test_totals_that_are_never_published(accelerator_view, monkeypatch, percent):
     """Tiles behind compute them; a tile that waited for ever would hang the test."""
-    publish = carry_module.publish
-
-    @amp.func
-    def dropping(status, number, value, flag, *, words: amp.constant):
-        if (amp.uint32(number) * 2654435761 >> 8) % 100 >= percent:
-            publish(status, number, value, flag, words=words)
-
-    monkeypatch.setattr(carry_module, "publish", dropping)
+    monkeypatch.setattr(carry_module, "publish", dropping(carry_module.publish, percent))
     # Another kernel for each: names of the package are read when a kernel is compiled.
     size = {10: 24, 50: 40, 100: 48}[percent]
     is_slow = accelerator_view.accelerator.device_path == "reference"

@@ -2,9 +2,8 @@
 
 The functions themselves work on inputs whose size the host knows. This module replaces a ``counted`` by a lazy input of
 its whole capacity, whose elements after the count have no effect. It replaces a ``device_scalar`` by an input that
-repeats its number. So no function waits, except those that wait for a number in any case: they get the elements that
-were found. For an empty input, which only the host can have, the result is numpy's,
-computed on the host.
+repeats its number. So no function waits, except for those that wait for a number in any case: these get the elements
+that were found. For an empty input, which only the host can have, the result is numpy's, computed on the host.
 """
 
 from __future__ import annotations

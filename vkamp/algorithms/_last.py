@@ -56,15 +56,21 @@ def is_last(t_idx: Any, counters: Any, group: Any, many: Any) -> Any:
 _counters: weakref.WeakKeyDictionary[amp.accelerator_view, Any] = weakref.WeakKeyDictionary()
 
 
+def zeros_for(view: amp.accelerator_view, *shape: int) -> Any:
+    """Words of 0 for kernels that leave them as the next call expects them."""
+    made = amp.array(np.zeros(shape, np.uint32), accelerator_view=view)
+    note_self_resetting(made)
+    return made
+
+
 def counters_of(view: amp.accelerator_view) -> Any:
     """The counters of the groups."""
     known = _counters.get(view)
     if known is None:
-        known = _counters[view] = amp.array(np.zeros(GROUPS, np.uint32), accelerator_view=view)
-        note_self_resetting(known)
+        known = _counters[view] = zeros_for(view, GROUPS)
     return known
 
 
-def can_be_kept(dtype: np.dtype[Any]) -> bool:
-    """Whether numbers of a type have 32 bits."""
+def is_word(dtype: np.dtype[Any]) -> bool:
+    """Whether a type is that of numbers of 32 bits."""
     return dtype in (np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.uint32))

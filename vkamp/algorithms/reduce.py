@@ -20,7 +20,7 @@ from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, place, value
 from vkamp.algorithms._blocks import ITEMS, QUADS, TILE, of_block, of_steps
-from vkamp.algorithms._last import KEPT, can_be_kept, counters_of, is_last, keep, kept
+from vkamp.algorithms._last import KEPT, counters_of, is_last, is_word, keep, kept
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, of_run, reduce_lines_into
@@ -112,7 +112,7 @@ def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any
     """Combines all elements of a source with one index into ``out``, which has one element of their type."""
     longest = longest_run(view, source, op)
     split = _split(view, source.extent[0], longest)
-    if split.pieces > 1 and _choose.form_of(view) == "tiles" and can_be_kept(out.dtype):
+    if split.pieces > 1 and _choose.form_of(view) == "tiles" and is_word(out.dtype):
         _reduce_at_once(view, source, out, split, op)
         return
     while split.pieces > 1:

@@ -14,7 +14,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block, of_four
-from vkamp.algorithms._last import KEPT, can_be_kept, counters_of, is_last, keep, kept
+from vkamp.algorithms._last import KEPT, counters_of, is_last, is_word, keep, kept
 from vkamp.algorithms._operators import commutes
 
 #: Lines of adjacent elements share a tile up to this length.
@@ -264,7 +264,7 @@ def joins_pieces(inner: int, pieces: int, dtype: np.dtype[Any]) -> bool:
     There are at most ``GROUPS`` strips if lines have pieces: half of ``_TILES``, or of numbers that are loaded one by
     one four times as many.
     """
-    return inner > 1 and 1 < pieces <= _FEW_PIECES and can_be_kept(dtype)
+    return inner > 1 and 1 < pieces <= _FEW_PIECES and is_word(dtype)
 
 
 def fills_tiles(n: int, inner: int) -> bool:

@@ -14,12 +14,10 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import numpy as np
-
 import vkamp as amp
 from vkamp.algorithms import lazy
+from vkamp.algorithms._last import is_word, zeros_for
 from vkamp.algorithms._outputs import output_of
-from vkamp.dispatch.call_cache import note_self_resetting
 from vkamp.tile.carry import carry, ticket
 
 #: Threads of a tile, and rows of four elements for each: of few elements, and of so many that all tiles are large.
@@ -215,10 +213,7 @@ def status_of(view: amp.accelerator_view, tiles: int) -> tuple[Any, Any]:
     found = _words.get(view)
     if found is None or found[1].extent[0] < tiles:
         room = 1 << max(tiles - 1, 1).bit_length()
-        zeros = np.zeros((room, 2), np.uint32)
-        found = _words[view] = amp.array(zeros[0], accelerator_view=view), amp.array(zeros, accelerator_view=view)
-        for each in found:
-            note_self_resetting(each)
+        found = _words[view] = zeros_for(view, 2), zeros_for(view, room, 2)
     return found
 
 
@@ -232,8 +227,7 @@ def can_chain(view: amp.accelerator_view, out: Any) -> bool:
 
     CPU drivers run few tiles at once, and lavapipe ends loops that wait.
     """
-    is_word = out.dtype in (np.dtype(np.float32), np.dtype(np.int32), np.dtype(np.uint32))
-    return is_word and not view.accelerator.is_emulated and has_features(view)
+    return is_word(out.dtype) and not view.accelerator.is_emulated and has_features(view)
 
 
 def chained_scan_into(

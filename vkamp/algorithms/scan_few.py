@@ -17,14 +17,12 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import numpy as np
-
 import vkamp as amp
 from vkamp.algorithms import lazy
+from vkamp.algorithms._last import zeros_for
 from vkamp.algorithms._operators import commutes
 from vkamp.algorithms._outputs import output_of
 from vkamp.algorithms.scan_chained import first_quad, load_row, store_row
-from vkamp.dispatch.call_cache import note_self_resetting
 from vkamp.tile.carry import TOTAL, publish, publish_if_empty, published
 
 #: Threads of a tile, rows of four elements for each, and the number of tiles from which on tiles have more rows:
@@ -269,11 +267,7 @@ _words: weakref.WeakKeyDictionary[amp.accelerator_view, tuple[Any, Any]] = weakr
 def _words_of(view: amp.accelerator_view) -> tuple[Any, Any]:
     known = _words.get(view)
     if known is None:
-        zeros = np.zeros((2 * MOST, 2), np.uint32)
-        known = amp.array(zeros[0, :1], accelerator_view=view), amp.array(zeros, accelerator_view=view)
-        _words[view] = known
-        for each in known:
-            note_self_resetting(each)
+        known = _words[view] = zeros_for(view, 1), zeros_for(view, 2 * MOST, 2)
     return known
 
 

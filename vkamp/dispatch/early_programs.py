@@ -1,4 +1,4 @@
-"""Programs that are made before the launches that come before theirs: those for which a driver takes long."""
+"""Starts the compilation of a slow program before the launches that precede its own are prepared."""
 
 from __future__ import annotations
 

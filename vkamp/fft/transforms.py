@@ -54,9 +54,7 @@ def ifft(**given: Any) -> Any:
 @transform
 @with_parameters_of(fft)
 def rfft(**given: Any) -> Any:
-    """The first ``n
-
-    2 + 1`` numbers of the transform of real numbers (numpy: ``fft.rfft``).
+    """The first ``n // 2 + 1`` numbers of the transform of real numbers (numpy: ``fft.rfft``).
 
     The others are their conjugates. The arguments are those of :func:`fft`; TypeError for complex numbers.
     """

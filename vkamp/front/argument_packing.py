@@ -383,7 +383,7 @@ def _pack_view(ctx: Context, packing: ArgumentPacking, name: str, value: ViewRef
 
 
 def _parameter(callee: Context, name: str, kind: Type, span: Span, outer: int | None = None) -> ir.Local:
-    """Declares a parameter; ``outer``: the number of the caller's place that it stands for."""
+    """Declares a parameter. ``outer``: its index in ``packing.outer``, if it refers to a place of the caller."""
     variable = callee.new_variable(name, kind, span, "parameter")
     callee.parameters.append(variable)
     if outer is not None:
