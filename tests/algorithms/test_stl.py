@@ -143,3 +143,60 @@ def test_against_numpy(accelerator_view, part):
             memory = RAW, SORTED, LESS, np.zeros_like(RAW)
             views = [amp.array_view(amp.array(each, accelerator_view=accelerator_view)) for each in memory]
             np.testing.assert_array_equal(np.asarray(call(*views)), expected, err_msg=name)
+
+
+NONE = np.zeros(0, np.int32)
+
+#: Calls on empty ranges, with what C++ gives.
+EMPTY = [
+    (lambda: stl.sort(NONE), NONE), (lambda: stl.reverse(NONE), NONE), (lambda: stl.iota(NONE, 7), NONE),
+    (lambda: stl.rotate(NONE, 0), NONE), (lambda: stl.generate(NONE, lambda i: i), NONE),
+    (lambda: stl.fill_n(NONE, 0, 1), NONE), (lambda: stl.copy_n(NONE, 0, NONE), NONE), (lambda: stl.copy_if(NONE, NONE, below_nine), NONE),
+    (lambda: stl.inplace_merge(NONE, 0), NONE), (lambda: stl.partial_sort_copy(NONE, np.full(2, 5)), [5, 5]),
+    (lambda: stl.remove(NONE, 7), 0), (lambda: stl.remove_if(NONE, below_nine), 0), (lambda: stl.unique(NONE), 0),
+    (lambda: stl.partition(NONE, below_nine), 0), (lambda: stl.max_element(NONE), -1), (lambda: stl.min_element(NONE), -1),
+    (lambda: stl.minmax_element(NONE), (-1, -1)), (lambda: stl.lower_bound(NONE, 7), 0), (lambda: stl.equal_range(NONE, 7), (0, 0)),
+    (lambda: stl.binary_search(NONE, 7), False), (lambda: stl.find(NONE, 7), -1), (lambda: stl.reduce(NONE, 5), 5),
+]  # fmt: skip
+
+
+def test_empty_ranges():
+    for number, (call, expected) in enumerate(EMPTY):
+        np.testing.assert_array_equal(np.asarray(call()), expected, err_msg=str(number))
+
+
+@pytest.mark.accelerators("llvmpipe")
+def test_counts_and_positions_at_both_ends(accelerator_view):
+    def view():
+        return amp.array_view(amp.array(SORTED, accelerator_view=accelerator_view))
+
+    for middle in (0, 301):
+        np.testing.assert_array_equal(np.asarray(stl.inplace_merge(view(), middle)), SORTED)
+    np.testing.assert_array_equal(np.asarray(stl.fill_n(view(), 0, 99)), SORTED)
+    np.testing.assert_array_equal(np.asarray(stl.generate_n(view(), 0, lambda i: i)), SORTED)
+    out = np.full(9, 99, np.int32)
+    np.testing.assert_array_equal(np.asarray(stl.copy_n(view(), 7, amp.array_view(out))), np.r_[SORTED[:7], 99, 99])
+    np.testing.assert_array_equal(np.asarray(stl.copy_n(view(), 0, amp.array_view(out))), out)
+    for call in (stl.fill_n, stl.generate_n):
+        with pytest.raises(ValueError, match="position 302 is outside of a range of 301 elements"):
+            call(view(), 302, below_nine)
+    with pytest.raises(ValueError, match="position -1 is outside"):
+        stl.copy_n(view(), -1, view())
+
+
+def test_values_that_no_element_can_have():
+    for call in (stl.lower_bound, stl.upper_bound, stl.equal_range, stl.binary_search):
+        with pytest.raises(TypeError, match="2.5 is not an element of type int32"):
+            call(SORTED, 2.5)
+        with pytest.raises(OverflowError, match="300 is out of the range of int8"):
+            call(SORTED.astype(np.int8), 300)
+
+
+def test_ranges_of_numpy_are_changed_when_the_call_returns():
+    a, out = RAW.copy(), np.zeros_like(RAW)
+    found = stl.sort(a)
+    assert found is a
+    np.testing.assert_array_equal(a, SORTED)
+    copied = stl.replace_copy(a, out, 7, 99)
+    assert copied is out
+    np.testing.assert_array_equal(out, np.where(SORTED == 7, 99, SORTED))

@@ -29,7 +29,8 @@ def is_empty(value: Any) -> bool:
 
 def _counted(dtype: Any, view: amp.accelerator_view | None = None, out: Any = None) -> counted:
     """A ``counted`` without elements. Containers are not empty, so it has room for one."""
-    values = amp.array(amp.extent(1), dtype, accelerator_view=view) if out is None or out is lazy.discard else out
+    is_made = out is None or out is lazy.discard or is_empty(out)
+    values = amp.array(amp.extent(1), dtype, accelerator_view=view) if is_made else out
     if not isinstance(values, (amp.array, amp.array_view)):
         values = amp.array_view(values)
     return counted(values, device_scalar(amp.array(amp.extent(1), np.int32, [0], accelerator_view=view)))

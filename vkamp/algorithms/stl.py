@@ -2,7 +2,8 @@
 
 A range is a view, a position is an int or a ``device_scalar``, and ``first, last, dest`` are ``a, out``.  Functions
 that change a range change the view and return it, or the new end as a ``device_scalar``.  Where C++ returns the end for
-"not found", the result is -1.  The 36 names that C++ AMP's library declares and does not implement work, too.
+"not found", the result is -1.  A range may be a numpy array, also an empty one.  The 36 names that C++ AMP's library
+declares and does not implement work, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 import vkamp as amp
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import value as element_of
+from vkamp.algorithms._empty import is_empty
 from vkamp.algorithms._operators import Is, like
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.functional import minmax, swap
@@ -42,6 +45,8 @@ Position = device_scalar
 
 def _into(found: Any, a: View) -> View:
     """Stores a result in the range that it replaces; returns the range."""
+    if is_empty(a):
+        return a
     target = a if isinstance(a, (amp.array, amp.array_view)) else amp.array_view(a)
     alg.copy(found, out=target)
     return a
@@ -65,13 +70,17 @@ def _stored(found: device_scalar, out: View) -> device_scalar:
     return found
 
 
-def _bound(a: View, value: Any, side: str, comp: Any) -> Position:
-    number = np.array([value], amp.array_view(a).dtype)
-    return device_scalar(alg.searchsorted(a, number, side, comp))
+def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
+    """A position as a ``device_scalar``; TypeError or OverflowError if no element of the range can have the value."""
+    if is_empty(a):
+        return 0
+    dtype = amp.array_view(a).dtype
+    element_of(value, dtype)
+    return device_scalar(alg.searchsorted(a, np.array([value], dtype), side, comp))
 
 
 def _is(a: View, value: Any) -> Is:
-    return Is(like(value, lazy.of(a)))
+    return Is(value if is_empty(a) else like(value, lazy.of(a)))
 
 
 def _checked(a: View, at: int) -> None:
@@ -94,7 +103,8 @@ class _Mirrored:
 
 def adjacent_difference(a: View, out: View, op: Any = functional.minus) -> View:
     """``op`` of each element and the one before it (``amp_stl_algorithms::adjacent_difference``)."""
-    return alg.adjacent_difference(a, op, out=out)
+    alg.adjacent_difference(a, op, out=out)
+    return out
 
 
 def adjacent_find(a: View, p: Any = functional.equal_to) -> Position:
@@ -112,15 +122,18 @@ def any_of(a: View, p: Any, out: View = None) -> device_scalar:
     return _stored(alg.any_of(a, p), out)
 
 
-def binary_search(a: View, value: Any, comp: Any = functional.less) -> device_scalar:
+def binary_search(a: View, value: Any, comp: Any = functional.less) -> Any:
     """Whether a sorted range has a value (``amp_stl_algorithms::binary_search``)."""
     first, last = equal_range(a, value, comp)
+    if is_empty(a):
+        return False
     return alg.lexicographical_compare(first.view, last.view)
 
 
 def copy(a: View, out: View) -> View:
     """Copies a range (``amp_stl_algorithms::copy``)."""
-    return alg.copy(a, out=out)
+    alg.copy(a, out=out)
+    return out
 
 
 def copy_backward(a: View, out: View) -> View:
@@ -134,8 +147,11 @@ def copy_if(a: View, out: View, p: Any) -> counted:
 
 
 def copy_n(a: View, count: int, out: View) -> View:
-    """Copies the first ``count`` elements (``amp_stl_algorithms::copy_n``)."""
-    return alg.copy(_part(a, 0, count), out=out)
+    """Copies the first ``count`` elements to the begin of ``out`` (``amp_stl_algorithms::copy_n``)."""
+    _checked(a, count)
+    if count > 0:
+        alg.copy(_part(a, 0, count), out=_part(out, 0, count))
+    return out
 
 
 def count(a: View, value: Any) -> device_scalar:
@@ -155,7 +171,7 @@ def equal(a: View, b: View, p: Any = functional.equal_to) -> device_scalar:
     return alg.equal(a, b, p)
 
 
-def equal_range(a: View, value: Any, comp: Any = functional.less) -> tuple[Position, Position]:
+def equal_range(a: View, value: Any, comp: Any = functional.less) -> tuple[Any, Any]:
     """Finds a value in a sorted range: its first position, and the position after its last.
 
     ``amp_stl_algorithms::equal_range``
@@ -165,12 +181,15 @@ def equal_range(a: View, value: Any, comp: Any = functional.less) -> tuple[Posit
 
 def fill(a: View, value: Any) -> View:
     """Stores a value in all elements (``amp_stl_algorithms::fill``)."""
-    return alg.fill(a, value)
+    alg.fill(a, value)
+    return a
 
 
 def fill_n(a: View, count: int, value: Any) -> View:
     """Stores a value in the first ``count`` elements (``amp_stl_algorithms::fill_n``)."""
-    alg.fill(_part(a, 0, count), value)
+    _checked(a, count)
+    if count > 0:
+        alg.fill(_part(a, 0, count), value)
     return a
 
 
@@ -212,12 +231,17 @@ def for_each_no_return(a: View, f: Any) -> None:
 
 def generate(a: View, g: Any) -> View:
     """Stores ``g(i)`` in every element (``amp_stl_algorithms::generate``)."""
-    return alg.generate(_part(a, 0, len(a)).extent, g, out=a)
+    if is_empty(a):
+        return a
+    alg.generate(_part(a, 0, len(a)).extent, g, out=a)
+    return a
 
 
 def generate_n(a: View, count: int, g: Any) -> View:
     """Stores ``g(i)`` in the first ``count`` elements (``amp_stl_algorithms::generate_n``)."""
-    generate(_part(a, 0, count), g)
+    _checked(a, count)
+    if count > 0:
+        generate(_part(a, 0, count), g)
     return a
 
 
@@ -236,12 +260,18 @@ def inner_product(
 
 def inplace_merge(a: View, middle: int, comp: Any = functional.less) -> View:
     """Merges the two sorted parts of a range (``amp_stl_algorithms::inplace_merge``)."""
+    _checked(a, middle)
+    if middle in (0, len(a)):
+        return a
     return _into(alg.merge(_part(a, 0, middle), _part(a, middle, len(a)), comp), a)
 
 
 def iota(a: View, value: Any) -> View:
     """Stores ``value``, ``value + 1`` and so on (``amp_stl_algorithms::iota``)."""
-    return alg.arange(len(a), value, out=a)
+    if is_empty(a):
+        return a
+    alg.arange(len(a), value, out=a)
+    return a
 
 
 def is_partitioned(a: View, p: Any) -> device_scalar:
@@ -273,30 +303,31 @@ def lexicographical_compare(a: View, b: View, comp: Any = functional.less) -> de
     return alg.lexicographical_compare(a, b, comp)
 
 
-def lower_bound(a: View, value: Any, comp: Any = functional.less) -> Position:
+def lower_bound(a: View, value: Any, comp: Any = functional.less) -> Any:
     """The first position whose element is not less than a value (``amp_stl_algorithms::lower_bound``)."""
     return _bound(a, value, "left", comp)
 
 
-def max_element(a: View, comp: Any = functional.less) -> Position:
+def max_element(a: View, comp: Any = functional.less) -> Any:
     """The position of the first largest element (``amp_stl_algorithms::max_element``)."""
-    found: device_scalar = alg.argmax(a, less=comp)
-    return found
+    return -1 if is_empty(a) else alg.argmax(a, less=comp)
 
 
 def merge(a: View, b: View, out: View, comp: Any = functional.less) -> View:
     """Merges two sorted ranges (``amp_stl_algorithms::merge``)."""
-    return alg.merge(a, b, comp, out=out)
+    alg.merge(a, b, comp, out=out)
+    return out
 
 
-def min_element(a: View, comp: Any = functional.less) -> Position:
+def min_element(a: View, comp: Any = functional.less) -> Any:
     """The position of the first smallest element (``amp_stl_algorithms::min_element``)."""
-    found: device_scalar = alg.argmin(a, less=comp)
-    return found
+    return -1 if is_empty(a) else alg.argmin(a, less=comp)
 
 
-def minmax_element(a: View, comp: Any = functional.less) -> tuple[Position, Position]:
+def minmax_element(a: View, comp: Any = functional.less) -> tuple[Any, Any]:
     """The positions of the first smallest and the last largest element (``amp_stl_algorithms::minmax_element``)."""
+    if is_empty(a):
+        return -1, -1
     last = alg.argmax(alg.flip(a), less=comp)
     return min_element(a, comp), device_scalar(alg.transform(_Mirrored(len(a)), last.view))
 
@@ -339,7 +370,8 @@ def partial_sort(a: View, middle: int, comp: Any = None) -> View:
 def partial_sort_copy(a: View, out: View, comp: Any = None) -> View:
     """Stores the smallest elements in ``out``, sorted, until it is full (``amp_stl_algorithms::partial_sort_copy``)."""
     n = min(len(a), len(out))
-    alg.copy(_part(alg.sort(a, less=comp), 0, n), out=_part(out, 0, n))
+    if n > 0:
+        alg.copy(_part(alg.sort(a, less=comp), 0, n), out=_part(out, 0, n))
     return out
 
 
@@ -358,7 +390,8 @@ def random_shuffle(a: View, r: Any = None) -> View:
 
     ``amp_stl_algorithms::random_shuffle``
     """
-    return alg.shuffle(a, np.random.default_rng() if r is None else r, out=a)
+    alg.shuffle(a, np.random.default_rng() if r is None else r, out=a)
+    return a
 
 
 def reduce(a: View, init: Any, op: Any = functional.plus) -> device_scalar:
@@ -395,12 +428,14 @@ def remove_if(a: View, p: Any) -> Position:
 
 def replace(a: View, old_value: Any, new_value: Any) -> View:
     """Puts a value in the place of another one (``amp_stl_algorithms::replace``)."""
-    return alg.replace(a, old_value, new_value, out=a)
+    alg.replace(a, old_value, new_value, out=a)
+    return a
 
 
 def replace_copy(a: View, out: View, old_value: Any, new_value: Any) -> View:
     """Copies a range with a value in the place of another one (``amp_stl_algorithms::replace_copy``)."""
-    return alg.replace(a, old_value, new_value, out=out)
+    alg.replace(a, old_value, new_value, out=out)
+    return out
 
 
 def replace_copy_if(a: View, out: View, p: Any, new_value: Any) -> View:
@@ -408,12 +443,14 @@ def replace_copy_if(a: View, out: View, p: Any, new_value: Any) -> View:
 
     ``amp_stl_algorithms::replace_copy_if``
     """
-    return alg.replace_if(a, p, new_value, out=out)
+    alg.replace_if(a, p, new_value, out=out)
+    return out
 
 
 def replace_if(a: View, p: Any, new_value: Any) -> View:
     """Puts a value in the place of the elements that meet a condition (``amp_stl_algorithms::replace_if``)."""
-    return alg.replace_if(a, p, new_value, out=a)
+    alg.replace_if(a, p, new_value, out=a)
+    return a
 
 
 def reverse(a: View) -> View:
@@ -423,17 +460,20 @@ def reverse(a: View) -> View:
 
 def reverse_copy(a: View, out: View) -> View:
     """Copies a range in reverse order (``amp_stl_algorithms::reverse_copy``)."""
-    return alg.flip(a, out=out)
+    alg.flip(a, out=out)
+    return out
 
 
 def rotate(a: View, middle: int) -> View:
     """Puts the elements from ``middle`` on first (``amp_stl_algorithms::rotate``)."""
-    return alg.rotate(a, middle, out=a)
+    alg.rotate(a, middle, out=a)
+    return a
 
 
 def rotate_copy(a: View, middle: int, out: View) -> View:
     """Copies the elements from ``middle`` on, then those before it (``amp_stl_algorithms::rotate_copy``)."""
-    return alg.rotate(a, middle, out=out)
+    alg.rotate(a, middle, out=out)
+    return out
 
 
 def search(a: View, b: View, p: Any = functional.equal_to) -> Position:
@@ -468,12 +508,14 @@ def set_union(a: View, b: View, out: View = None, comp: Any = functional.less) -
 
 def shuffle(a: View, g: Any) -> View:
     """Puts the elements in random order, by a seed or a numpy Generator (``amp_stl_algorithms::shuffle``)."""
-    return alg.shuffle(a, g, out=a)
+    alg.shuffle(a, g, out=a)
+    return a
 
 
 def sort(a: View, comp: Any = None) -> View:
     """Sorts a range; stable (``amp_stl_algorithms::sort``)."""
-    return alg.sort(a, less=comp, out=a)
+    alg.sort(a, less=comp, out=a)
+    return a
 
 
 def stable_partition(a: View, p: Any) -> Position:
@@ -498,7 +540,8 @@ def swap_ranges(a: View, b: View) -> None:
 
 def transform(a: View, out: View, func: Any, b: View = None) -> View:
     """Stores ``func`` of the elements of one or two ranges (``amp_stl_algorithms::transform``)."""
-    return alg.transform(func, *([a] if b is None else [a, b]), out=out)
+    alg.transform(func, *([a] if b is None else [a, b]), out=out)
+    return out
 
 
 def unique(a: View, comp: Any = functional.equal_to) -> Position:
@@ -512,7 +555,7 @@ def unique_copy(a: View, out: View, p: Any = functional.equal_to) -> counted:
     return found
 
 
-def upper_bound(a: View, value: Any, comp: Any = functional.less) -> Position:
+def upper_bound(a: View, value: Any, comp: Any = functional.less) -> Any:
     """The first position whose element is after a value (``amp_stl_algorithms::upper_bound``)."""
     return _bound(a, value, "right", comp)
 
