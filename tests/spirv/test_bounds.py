@@ -51,11 +51,21 @@ def test_all_accesses_but_those_of_small_constants_are_limited(tmp_path):
     plain = spirv.compile(SOURCE)
     data = limit_subscripts(plain, "all")
     validate(data, tmp_path)
-    # numbers[n], [64], [70] and [m]; pairs[m], pairs[n], and pairs[at] in the function.  A length for each array, type
-    # of subscript and function.
+    # numbers[n], [64], [70] and [m]; pairs[m], pairs[n], and pairs[at] in the function.  A length for each array.
     assert found(plain) == {"limits": 0, "lengths": 0, "added": []}
-    assert found(data) == {"limits": 7, "lengths": 5, "added": [2**32 - 1]}
+    assert found(data) == {"limits": 7, "lengths": 2, "added": [2**32 - 1]}
     assert spirv.compile(SOURCE, limited="all") == data
+
+
+def test_functions_read_the_lengths_that_main_computes(tmp_path):
+    module = parse(limit_subscripts(spirv.compile(SOURCE), "all"))
+    main = next(e.operands[1] for e in module.declarations if e.op == Op.ENTRY_POINT)
+    bodies = {f.id == main: [each for block in f.blocks for each in block.body] for f in module.functions}
+    private = {e.operands[1] for e in module.declarations if e.op == Op.VARIABLE and e.operands[2] == 6}
+    assert len(private) == 1
+    assert not any(each.op == Op.ARRAY_LENGTH for each in bodies[False])
+    assert sum(each.op == Op.LOAD and each.operands[2] in private for each in bodies[False]) == 1
+    assert sum(each.op == Op.STORE and each.operands[0] in private for each in bodies[True]) == 1
 
 
 def test_atomic_operations_alone_go_to_the_bytes_behind(tmp_path):

@@ -12,9 +12,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import element
-from vkamp.algorithms._choose import LONGEST_RUN, ends_loops, form_of
-from vkamp.algorithms.transform import store
+from vkamp.algorithms._choose import LONGEST_RUN, ends_loops
 from vkamp.dispatch.result_types import has_loops
 
 #: The longest run of elements whose functions have loops. Runs may be rounded up by a few elements.
@@ -43,15 +41,3 @@ def _has_loops(source: lazy.Lazy) -> bool:
         return False
     rank = source.extent.rank
     return has_loops(lazy.value_of, (source, np.int32(0) if rank == 1 else amp.index(*[0] * rank)))
-
-
-def without_loops(view: amp.accelerator_view, source: lazy.Lazy) -> lazy.Lazy:
-    """A source with one index.
-
-    If its functions have loops that would make runs short, its elements are stored in an array first.
-    """
-    if form_of(view) == "tiles" or longest_run(view, source) == LONGEST_RUN:
-        return source
-    values = amp.array(source.extent, element(lazy.dtype_of(source)), accelerator_view=view)
-    store(view, source, values)
-    return lazy.Elements(values)

@@ -194,7 +194,13 @@ class Heads(lazy.Lazy):
     @amp.func
     def four(self, k: Any) -> Any:
         """The flags of four elements."""
-        a, b, c, d = self.values.four(k)
-        is_head = k == 0 or not self.eq(self.values.value(max(4 * k - 1, 0)), a)
+        p, q, r, s, _, _, _, _ = self.four_after(k, self.values.value(max(4 * k - 1, 0)))
+        return p, q, r, s
+
+    @amp.func
+    def four_after(self, k: Any, last: Any) -> Any:
+        """The flags of four elements, and the elements; ``last`` is the element before them."""
         eq = self.eq
-        return 1 if is_head else 0, 0 if eq(a, b) else 1, 0 if eq(b, c) else 1, 0 if eq(c, d) else 1
+        a, b, c, d = self.values.four(k)
+        is_head = k == 0 or not eq(last, a)
+        return 1 if is_head else 0, 0 if eq(a, b) else 1, 0 if eq(b, c) else 1, 0 if eq(c, d) else 1, a, b, c, d

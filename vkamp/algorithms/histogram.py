@@ -18,7 +18,6 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, histogram_tiles, lazy
 from vkamp.algorithms._arguments import computed_type, element, output, place
-from vkamp.algorithms._loops import without_loops
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.lazy import computed_as, dtype_of
 from vkamp.algorithms.reduce_axis import AxisLines, reduce_lines_into
@@ -26,7 +25,7 @@ from vkamp.algorithms.search import lower_bound, upper_bound
 from vkamp.algorithms.segments import segmented_reduce
 from vkamp.algorithms.sort import order_of
 from vkamp.algorithms.statistics import minmax
-from vkamp.algorithms.transform import store
+from vkamp.algorithms.transform import store, without_loops
 
 #: The rows of all runs together have at most this many counters.
 _IN_ROWS = 1 << 20

@@ -19,8 +19,7 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy, radix_sort_sweep, radix_sort_tiles
 from vkamp.algorithms._arguments import dtype_of
 from vkamp.algorithms._digits import Positions, bits_of, digits_of, passes, words_in
-from vkamp.algorithms._loops import without_loops
-from vkamp.algorithms.transform import store
+from vkamp.algorithms.transform import store, without_loops
 
 #: Values of a digit.
 _DIGITS = 256

@@ -45,6 +45,16 @@ class _Marked(lazy.Lazy):
         a, b, c, d = self.values.four(k)
         return p, q, r, s, a, b, c, d
 
+    @amp.func
+    def before(self, i: Any) -> Any:
+        """What ``four_after`` needs of the elements before a position: any element."""
+        return self.values.value(i)
+
+    @amp.func
+    def four_after(self, k: Any, last: Any) -> Any:
+        """As ``four``; ``last`` is the element before them, if ``before`` gives it."""
+        return self.four(k)
+
 
 class _Chosen(_Marked):
     """Elements with flags that say whether they meet a condition; one load serves both."""
@@ -71,19 +81,25 @@ class _Chosen(_Marked):
 class _Firsts(_Marked):
     """Elements, and whether they differ from the one before them, with one load for both."""
 
-    __slots__ = ("eq",)
+    __slots__ = ()
 
     def __init__(self, heads: Heads) -> None:
         super().__init__(heads, heads.values)
-        self.eq = heads.eq
 
     @amp.func
     def four(self, k: Any) -> Any:
         """Four flags and the elements."""
-        a, b, c, d = self.values.four(k)
-        is_head = k == 0 or not self.eq(self.values.value(max(4 * k - 1, 0)), a)
-        eq = self.eq
-        return 1 if is_head else 0, 0 if eq(a, b) else 1, 0 if eq(b, c) else 1, 0 if eq(c, d) else 1, a, b, c, d
+        return self.four_after(k, self.before(4 * k))
+
+    @amp.func
+    def before(self, i: Any) -> Any:
+        """The element before a position."""
+        return self.values.value(max(i - 1, 0))
+
+    @amp.func
+    def four_after(self, k: Any, last: Any) -> Any:
+        """Four flags and the elements."""
+        return self.flags.four_after(k, last)
 
 
 def _marked(flags: lazy.Lazy, pred: Any, source: lazy.Lazy) -> _Marked:
@@ -101,7 +117,9 @@ def _put(out: Any, begins: Any, i: Any, flag: Any, x: Any, at: Any, rest: Any, *
         out[at if flag != 0 else rest] = x
     elif flag != 0 and at < out.extent[0]:
         out[at] = x
-    if form.has_begins and flag != 0:
+    if form.has_begins and form.is_own:
+        begins[at if flag != 0 else rest] = i
+    elif form.has_begins and flag != 0:
         begins[at] = i
     return at + flag, rest + 1 - flag if form.keeps_rest else rest
 
@@ -119,17 +137,45 @@ def select_run(t_idx, marked, before, out, begins, count, n, length, *, form: am
         end = first + min(length, n - first)
         at = before[run]
         rest = chosen + first - at
+        last = marked.before(first).copy()
         for k in range(first // 4, end // 4):
-            p, q, r, s, a, b, c, d = marked.four(k)
+            p, q, r, s, a, b, c, d = marked.four_after(k, last)
             at, rest = _put(out, begins, 4 * k, p, a, at, rest, form=form)
             at, rest = _put(out, begins, 4 * k + 1, q, b, at, rest, form=form)
             at, rest = _put(out, begins, 4 * k + 2, r, c, at, rest, form=form)
             at, rest = _put(out, begins, 4 * k + 3, s, d, at, rest, form=form)
+            last = d.copy()
         for i in range(end // 4 * 4, end):
             p, a = marked.value(i)
             at, rest = _put(out, begins, i, p, a, at, rest, form=form)
         if run == 0:
             count[0] = chosen
+
+
+@amp.kernel
+def count_heads(t_idx, heads, out, n, length):
+    """Counts the elements of one run that differ from the one before them; each element is loaded once."""
+    run = t_idx.global_[0]
+    if run < out.extent[0]:
+        first = run * length
+        end = first + min(length, n - first)
+        last = heads.values.value(max(first - 1, 0)).copy()
+        count = 0
+        for k in range(first // 4, end // 4):
+            p, q, r, s, _, _, _, last = heads.four_after(k, last)
+            count += p + q + (r + s)
+        for i in range(end // 4 * 4, end):
+            count += heads.value(i)
+        out[run] = count
+
+
+def _count_pieces(view: amp.accelerator_view, flags: lazy.Lazy, out: Any, split: _choose.Split) -> None:
+    """How many elements of each run are chosen."""
+    if isinstance(flags, Heads):
+        domain = _choose.domain_of_runs(view, split)
+        amp.parallel_for_each(view, domain, count_heads, flags, out, flags.extent[0], split.length)
+    else:
+        combine_pieces(view, flags, out, split, functional.plus)
 
 
 class _Form(NamedTuple):
@@ -156,7 +202,7 @@ def _select_into(
     n = flags.extent[0]
     split = _choose.runs(view, n, longest_run(view, flags, None, source))
     before = amp.array(amp.extent(split.pieces + 1), np.int32, accelerator_view=view)
-    combine_pieces(view, flags, amp.array_view(before)[: split.pieces], split, functional.plus)
+    _count_pieces(view, flags, amp.array_view(before)[: split.pieces], split)
     scan_into(view, lazy.Elements(before), before, functional.plus, inclusive=False, init=0)
     form = _Form(is_own, keeps_rest, begins is not None)
     amp.parallel_for_each(

@@ -1,6 +1,7 @@
 """Functions of each element: ``transform``, ``generate``, ``fill``, ``copy``, ``flip``, ``replace``, and the like.
 
-One thread computes one element; plain kernels give each thread several neighbouring ones where that is faster.
+On CPU drivers each invocation computes a run of elements. Elsewhere one thread computes one element; plain kernels give
+each thread several neighbouring ones where that is faster.
 """
 
 # Kernels have untyped parameters.
@@ -30,11 +31,8 @@ from vkamp.algorithms._arguments import (
     target,
     value,
 )
+from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._outputs import Output, output_of
-
-#: The elements of a short run, and the runs of a tile.
-_RUN = 32
-_TILE = 64
 
 
 @amp.kernel
@@ -54,11 +52,11 @@ def _store_four(idx, source, out):
 
 
 @amp.kernel
-def _store_run(t_idx, source, out, n):
-    """Stores the elements of one short run, four at a time."""
-    first = t_idx.global_[0] * _RUN
+def _store_run(t_idx, source, out, n, length):
+    """Stores the elements of one run, four at a time; ``length`` is a multiple of four."""
+    first = t_idx.global_[0] * length
     if first < n:
-        end = first + min(_RUN, n - first)
+        end = first + min(length, n - first)
         for k in range(first // 4, end // 4):
             a, b, c, d = source.four(k)
             out.store_four(k, a, b, c, d)
@@ -82,26 +80,39 @@ def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any, *, has_its_ty
 
 
 def _stored_in_runs(view: amp.accelerator_view, source: lazy.Lazy, out: Any, has_its_type: bool) -> bool:
-    """Stores the elements in short runs, and returns True, if that is possible: on CPU drivers, an invocation costs
-    as much as a few elements.
+    """Stores the elements in runs, and returns True, if that is possible: on CPU drivers, an invocation costs as much
+    as a few elements.
 
     It is not possible if functions of users may have more iterations than the driver allows in a run.
     """
-    if _choose.form_of(view) != "runs" or _choose.ends_loops(view):
+    if _choose.form_of(view) != "runs":
         return False
     row = source.row()
-    if row is None:
+    if row is None or longest_run(view, row) != _choose.LONGEST_RUN:
         return False
     try:
         target = out if out.extent.rank == 1 else out.reshape(-1)
     except amp.AmpError:
         return False
     n = target.extent[0]
-    domain = amp.extent(-(-n // _RUN)).tile(_TILE).pad()
+    split = _choose.runs(view, n)
     amp.parallel_for_each(
-        view, domain, _store_run, row, output_of(target) if has_its_type else Output(target), n
+        view, _choose.domain_of_runs(view, split), _store_run, row,
+        output_of(target) if has_its_type else Output(target), n, split.length,
     )  # fmt: skip
     return True
+
+
+def without_loops(view: amp.accelerator_view, source: lazy.Lazy) -> lazy.Lazy:
+    """A source with one index.
+
+    If its functions have loops that would make runs short, its elements are stored in an array first.
+    """
+    if _choose.form_of(view) == "tiles" or longest_run(view, source) == _choose.LONGEST_RUN:
+        return source
+    values = amp.array(source.extent, element(dtype_of(source)), accelerator_view=view)
+    store(view, source, values)
+    return lazy.Elements(values)
 
 
 def computed(

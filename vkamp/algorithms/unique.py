@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import functional, lazy
+from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import in_words, output, place
 from vkamp.algorithms._operators import Heads
 from vkamp.algorithms.counted import counted
@@ -38,13 +38,35 @@ def _lengths(idx, begins, count, lengths, n, step):
         lengths[i] = (begins[i + 1] if i + 1 < count[0] else n) - begins[i]
 
 
+@amp.kernel
+def _lengths_in_pieces(t_idx, begins, count, lengths, n, pieces):
+    """The lengths of runs, given where they begin; each invocation computes those of one piece."""
+    each = (count[0] + pieces - 1) // pieces
+    first = t_idx.global_[0] * each
+    if first < count[0]:
+        begin = begins[first]
+        for i in range(first, min(first + each, count[0]) - 1):
+            end = begins[i + 1]
+            lengths[i] = end - begin
+            begin = end
+        last = min(first + each, count[0]) - 1
+        lengths[last] = (begins[last + 1] if last + 1 < count[0] else n) - begin
+
+
 def _runs(view: amp.accelerator_view, source: lazy.Lazy, eq: Any, out: Any) -> list[counted]:
     """The first element of each run, and the runs' lengths."""
     begins, lengths = (amp.array(source.extent, np.int32, accelerator_view=view) for _ in range(2))
     found = selected(Heads(source, eq), source, out, view, begins=begins)
     n = source.extent[0]
-    step = min(n, _LENGTHS)
-    amp.parallel_for_each(view, amp.extent(step), _lengths, begins, found.count.view, lengths, n, step)
+    if _choose.form_of(view) == "runs":
+        split = _choose.runs(view, n)
+        domain = _choose.domain_of_runs(view, split)
+        amp.parallel_for_each(
+            view, domain, _lengths_in_pieces, begins, found.count.view, lengths, n, split.pieces
+        )  # fmt: skip
+    else:
+        step = min(n, _LENGTHS)
+        amp.parallel_for_each(view, amp.extent(step), _lengths, begins, found.count.view, lengths, n, step)
     return [found, counted(lengths, found.count)]
 
 

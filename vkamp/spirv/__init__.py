@@ -22,7 +22,7 @@ from vkamp.spirv.glslang import find_compiler as find_compiler
 from vkamp.spirv.resident import resident_of
 
 #: Increase when the same text, compiler and options are to give something else.
-_FORMAT = 2
+_FORMAT = 3
 
 
 def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited: Accesses | None = None) -> bytes:

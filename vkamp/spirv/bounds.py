@@ -1,9 +1,9 @@
 """Subscripts that stay inside their buffers, for drivers that check none.
 
 A subscript of a buffer's array that is not a small constant is limited to the array's last element, as an unsigned
-number: a negative subscript becomes the last element, too. The array's length is the buffer's, computed once where a
-function starts. The rules are for the modules that glslang makes, in which each access to a buffer begins at its
-variable.
+number: a negative subscript becomes the last element, too. The array's length is the buffer's, computed once where
+``main`` starts, which the driver does by a division: other functions read it from a variable. The rules are for the
+modules that glslang makes, in which each access to a buffer begins at its variable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from vkamp.artifacts import ATOMIC_GUARD, Accesses
 from vkamp.spirv.blocks import Instruction, Op, SpirvFunction, SpirvModule, parse
 
-_STORAGE_BUFFER, _ARRAY_STRIDE = 12, 6
+_PRIVATE, _STORAGE_BUFFER, _ARRAY_STRIDE = 6, 12, 6
 #: The first and the last of the atomic instructions whose third operand is their pointer, and OpAtomicFAddEXT.
 _ATOMICS = frozenset((*range(227, 243), 6035))
 _ATOMIC_STORE = 228
@@ -31,8 +31,10 @@ def limit_subscripts(spirv: bytes, accesses: Accesses) -> bytes:
     """
     module = parse(spirv)
     types = _Types(module)
-    for function in module.functions:
-        _Limits(types, function, accesses).run()
+    main = next(e.operands[1] for e in module.declarations if e.op == Op.ENTRY_POINT)
+    # Other functions come first: they determine what main stores for them.
+    for function in sorted(module.functions, key=lambda function: function.id == main):
+        _Limits(types, function, accesses, is_main=function.id == main).run()
     return module.data()
 
 
@@ -59,6 +61,9 @@ class _Types:
             e.operands[0]: e.operands[2] for e in declared if e.op == Op.DECORATE and e.operands[1] == _ARRAY_STRIDE
         }
         self.constants = {e.operands[1]: e.operands for e in declared if e.op == Op.CONSTANT}
+        #: The variables of the numbers of last elements, by the variable of the buffer and its member.
+        self.kept: dict[tuple[int, int], int] = {}
+        self._pointer = 0
 
     def unsigned(self) -> int:
         """The type uint."""
@@ -75,6 +80,16 @@ class _Types:
         self.module.declarations.append(Instruction(Op.CONSTANT, (kind, number, value & 0xFFFFFFFF)))
         return number
 
+    def variable(self, buffer: int, member: int) -> int:
+        """The variable of a uint that each invocation has, for the number of a buffer's last element."""
+        if (buffer, member) not in self.kept:
+            if not self._pointer:
+                self._pointer, kind = self.module.new_id(), self.unsigned()
+                self.module.declarations.append(Instruction(Op.TYPE_POINTER, (self._pointer, _PRIVATE, kind)))
+            number = self.kept[buffer, member] = self.module.new_id()
+            self.module.declarations.append(Instruction(Op.VARIABLE, (self._pointer, number, _PRIVATE)))
+        return self.kept[buffer, member]
+
     def value(self, number: int) -> int | None:
         """The value of a constant; ``None`` if it is not a constant."""
         known = self.constants.get(number)
@@ -84,9 +99,10 @@ class _Types:
 class _Limits:
     """Limits the subscripts of a function."""
 
-    def __init__(self, types: _Types, function: SpirvFunction, accesses: Accesses) -> None:
+    def __init__(self, types: _Types, function: SpirvFunction, accesses: Accesses, *, is_main: bool) -> None:
         self.types = types
         self.function = function
+        self.is_main = is_main
         self.beyond = ATOMIC_GUARD if accesses == "atomics" else 0
         instructions = [each for block in function.blocks for each in block.body]
         #: The pointers to limit; ``None``: all.
@@ -103,6 +119,10 @@ class _Limits:
         """Changes the function."""
         for block in self.function.blocks:
             block.body = [made for each in block.body for made in self._limited(each)]
+        if self.is_main:
+            for (variable, member), kept in self.types.kept.items():
+                last = self._last(variable, member, self.types.unsigned())
+                self.start.append(Instruction(Op.STORE, (kept, last)))
         first = self.function.blocks[0].body
         at = sum(each.op == Op.VARIABLE for each in first)
         first[at:at] = self.start
@@ -137,17 +157,29 @@ class _Limits:
         return subscript, kind, self.known[variable, at, kind]
 
     def _last(self, variable: int, member: int, kind: int) -> int:
-        """The number of the last element, which the function computes where it starts."""
-        types = self.types
-        more = self.beyond // types.strides[types.buffers[variable][member]] - 1
-        unsigned, constant = types.unsigned(), types.constant(more)
-        length, last, same = (types.module.new_id() for _ in range(3))
-        self.start.append(Instruction(Op.ARRAY_LENGTH, (unsigned, length, variable, member)))
-        self.start.append(Instruction(Op.ADD, (unsigned, last, length, constant)))
-        if kind == unsigned:
+        """The number of the last element, which the function has from where it starts."""
+        types, unsigned = self.types, self.types.unsigned()
+        if (variable, member, unsigned) not in self.known:
+            self.known[variable, member, unsigned] = self._unsigned_last(variable, member)
+        last = self.known[variable, member, unsigned]
+        if kind != unsigned:
+            same = types.module.new_id()
+            self.start.append(Instruction(Op.BITCAST, (kind, same, last)))
+            return same
+        return last
+
+    def _unsigned_last(self, variable: int, member: int) -> int:
+        types, unsigned, last = self.types, self.types.unsigned(), self.types.module.new_id()
+        if not self.is_main:
+            self.start.append(Instruction(Op.LOAD, (unsigned, last, types.variable(variable, member))))
             return last
-        self.start.append(Instruction(Op.BITCAST, (kind, same, last)))
-        return same
+        more, length = (
+            types.constant(self.beyond // types.strides[types.buffers[variable][member]] - 1),
+            types.module.new_id(),
+        )
+        self.start.append(Instruction(Op.ARRAY_LENGTH, (unsigned, length, variable, member)))
+        self.start.append(Instruction(Op.ADD, (unsigned, last, length, more)))
+        return last
 
 
 def _pointer(atomic: Instruction) -> int:
