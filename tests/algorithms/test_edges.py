@@ -59,6 +59,13 @@ def test_counted_inputs_do_not_wait(accelerator_view, raw, no_waiting):
         (alg.argmax(c), e.argmax()),
         (alg.argmin(c), e.argmin()),
         (alg.unique_consecutive(in_order), np.unique(e)),
+        (alg.transform_reduce(lambda x: x * x, alg.functional.plus, c), (e * e).sum()),
+        (alg.vdot(c, c), e @ e),
+        (alg.cumulative_prod(alg.clip(c, 1, 1)), np.ones(len(e))),
+        (alg.searchsorted(np.array([-9, 9], np.int32), c), np.searchsorted([-9, 9], e)),
+        (alg.digitize(c, np.array([-9, 9], np.int32)), np.digitize(e, [-9, 9])),
+        (alg.isin(c, np.array([-9, 9], np.int32)), np.isin(e, [-9, 9])),
+        (alg.sort_by_key(c, a, descending=True)[1], raw[: len(e)][np.argsort(-e, kind="stable")]),
     ]
     mean = alg.mean(c)
     end()
@@ -120,8 +127,20 @@ def test_functions_that_take_no_counted(accelerator_view, raw):
         alg.topk(c, 3)
     with pytest.raises(TypeError, match=r"sort with less= or key="):
         alg.sort(c, less=lambda x, y: x > y)
-    with pytest.raises(amp.AmpError, match="different counts"):
-        alg.transform(lambda x, y: x + y, c, alg.copy(alg.select(c, lambda x: x > 5)))
+    other = alg.copy(alg.select(c, lambda x: x > 5))
+    for call in (lambda: alg.transform(lambda x, y: x + y, c, other), lambda: alg.vdot(c, other)):
+        with pytest.raises(amp.AmpError, match="different counts"):
+            call()
+    for call, what in (
+        (lambda: alg.unique(c, return_counts=True), "unique with return_index="),
+        (lambda: alg.unique_consecutive(c, return_inverse=True), "unique_consecutive with return_index="),
+        (lambda: alg.isin(raw, c), "isin in another place than the first"),
+        (lambda: alg.searchsorted(c, raw), "searchsorted in ordered elements"),
+        (lambda: alg.sort_by_key(raw, c), "sort_by_key with less="),
+        (lambda: alg.transform_reduce(lambda x: x, lambda x, y: y, c), "transform_reduce with an operator other"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            call()
 
 
 def test_numbers_on_the_device(accelerator_view, raw, no_waiting):
@@ -140,6 +159,19 @@ def test_numbers_on_the_device(accelerator_view, raw, no_waiting):
     np.testing.assert_allclose(np.asarray(scaled), f[:1296].reshape(36, 36) / f.max(), rtol=1e-6)
     assert (int(count), int(first)) == ((f == f.max()).sum(), f.argmax())
     same(filled, np.full(10, f.max()))
+
+
+def test_functions_that_wait_for_a_number_on_the_device(accelerator_view, raw):
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    memory = amp.array(np.zeros(1, np.int32), accelerator_view=accelerator_view)
+    number = alg.device_scalar(memory)
+    for n in (3, 7, 11, 13):  # more calls than one, since the third one would repeat the launches of the second
+        amp.copy(np.array([n], np.int32), memory)
+        assert int(alg.reduce(a, alg.functional.plus, number)) == n + raw.sum()
+        same(alg.replace(a, number, 99), np.where(raw == n, 99, raw))
+        same(alg.clip(a, -n, number), raw.clip(-n, n))
+        same(alg.roll(a, number), np.roll(raw, n))
+        same(alg.topk(a, number)[0], np.sort(raw)[::-1][:n])
 
 
 def test_edges_in_a_capture(accelerator_view, raw):

@@ -22,6 +22,7 @@ from vkamp.algorithms._arguments import computed_type, is_float_of_memory, place
 from vkamp.algorithms._convert import TO, sum_type
 from vkamp.algorithms._operators import Flag, Heads, Is, identity_of, like
 from vkamp.algorithms.counted import counted
+from vkamp.algorithms.reduce import reduce
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.select import select
 from vkamp.algorithms.sort import sort
@@ -80,6 +81,10 @@ def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
     return _Within(lazy.map(Flag(pred), c.values), c.count, rest)
 
 
+def _is_number(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iuf" or is_float_of_memory(dtype)
+
+
 def _last(dtype: np.dtype[Any], descending: bool) -> Any:
     """The largest key in the order, as which elements after the count sort last; equal elements keep their order."""
     if dtype.kind == "f" or is_float_of_memory(dtype):
@@ -118,7 +123,7 @@ def _reduced(function: _Function, c: counted, op: Any = functional.plus, *rest: 
 
 
 def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
-    if less is not None or key is not None or not (c.dtype.kind in "iuf" or is_float_of_memory(c.dtype)):
+    if less is not None or key is not None or not _is_number(c.dtype):
         raise _unsupported("sort with less= or key=, or of structs,")
     return counted(function(_within(c, _last(c.dtype, rest.get("descending", False))), **rest), c.count)
 
@@ -129,19 +134,25 @@ def _scanned(function: _Function, c: counted, *given: Any, reverse: bool = False
     return counted(function(c.values, *given, **rest), c.count)
 
 
-def _each(function: _Function, c: counted, *given: Any, **rest: Any) -> Any:
+def _each(function: _Function, c: Any, *given: Any, **rest: Any) -> Any:
+    if any(isinstance(each, counted) for each in given):
+        raise _unsupported(f"{function.__name__} in another place than the first")
     return counted(function(c.values, *given, **rest), c.count)
 
 
-def _transformed(function: _Function, f: Any, c: Any, *more: Any, **rest: Any) -> Any:
-    inputs = [c, *more]
+def _together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
+    """The elements of inputs of which some are counted, and their count; AmpError if the counts may differ."""
     first = next(each for each in inputs if isinstance(each, counted))
-    plain = [each.values if isinstance(each, counted) else each for each in inputs]
     if any(isinstance(each, counted) and each.count is not first.count for each in inputs):
         raise amp.AmpError(
             "the inputs are counted and may have different counts: pass their .trim(), which waits for the counts"
         )
-    return counted(function(f, *plain, **rest), first.count)
+    return [each.values if isinstance(each, counted) else each for each in inputs], first.count
+
+
+def _transformed(function: _Function, f: Any, *inputs: Any, **rest: Any) -> Any:
+    plain, count = _together(list(inputs))
+    return counted(function(f, *plain, **rest), count)
 
 
 def _selected(function: _Function, c: counted, pred: Any = None, *, flags: Any = None, **rest: Any) -> Any:
@@ -153,8 +164,45 @@ def _selected(function: _Function, c: counted, pred: Any = None, *, flags: Any =
     return function(c.values, flags=_flags(c, pred), **rest)
 
 
-def _heads(function: _Function, c: counted, eq: Any = functional.equal_to, **rest: Any) -> Any:
+def _heads(
+    function: _Function, c: counted, eq: Any = functional.equal_to, *,
+    return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, **rest: Any,
+) -> Any:  # fmt: skip
+    if return_index or return_inverse or return_counts:
+        raise _unsupported(f"{function.__name__} with return_index=, return_inverse= or return_counts=")
     return select(c.values, flags=_Within(Heads(lazy.of(c.values), eq), c.count, 0), **rest)
+
+
+def _transform_reduced(function: _Function, f: Any, op: Any, a: Any, *more: Any, init: Any = None, **rest: Any) -> Any:
+    inputs, count = _together([a, *more])
+    mapped = lazy.map(f, *inputs)
+    try:
+        identity = identity_of(op, computed_type(mapped))
+    except TypeError:
+        raise _unsupported("transform_reduce with an operator other than those of functional") from None
+    return reduce(_Within(mapped, count, identity), op, init, **rest)
+
+
+def _dotted(function: _Function, a: Any, b: Any, **rest: Any) -> Any:
+    (x, y), count = _together([a, b])
+    return function(*(_Within(lazy.of(each), count, 0) for each in (x, y)), **rest)
+
+
+def _pairs_sorted(
+    function: _Function, keys: Any, *values: Any, less: Any = None, descending: bool = False, **rest: Any
+) -> Any:
+    (plain, *moved), count = _together([keys, *values])
+    if less is not None or not isinstance(keys, counted) or not _is_number(keys.dtype):
+        raise _unsupported("sort_by_key with less=, of structs, or with keys that are not counted,")
+    last = _last(keys.dtype, descending)
+    found = function(_Within(lazy.of(plain), count, last), *moved, descending=descending, **rest)
+    return tuple(counted(each, count) for each in found)
+
+
+def _searched(function: _Function, ordered: Any, c: Any, *given: Any, **rest: Any) -> Any:
+    if isinstance(ordered, counted):
+        raise _unsupported(f"{function.__name__} in ordered elements")
+    return counted(function(ordered, c.values, *given, **rest), c.count)
 
 
 def _unique(function: _Function, c: counted, **rest: Any) -> Any:
@@ -207,6 +255,12 @@ _COUNTED: dict[str, Callable[..., Any]] = {
     "argsort": _sorted,
     "scan": _scanned,
     "transform": _transformed,
+    "transform_reduce": _transform_reduced,
+    "vdot": _dotted,
+    "sort_by_key": _pairs_sorted,
+    "searchsorted": _searched,
+    "digitize": _each,
+    "isin": _each,
     "clip": _each,
     "copy": _each,
     "replace": _each,
@@ -217,6 +271,7 @@ _COUNTED: dict[str, Callable[..., Any]] = {
     "unique_consecutive": _heads,
     "unique": _unique,
     "cumulative_sum": _each,
+    "cumulative_prod": _each,
     "cummax": _each,
     "cummin": _each,
     "any": lambda function, c, **rest: function(_flags(c, functional.truth), **rest),
@@ -239,6 +294,9 @@ def _unsupported(name: str) -> TypeError:
 
 
 # -- device_scalar -------------------------------------------------------------------------------------------------
+
+#: Parameters that are numbers of the host. They wait for a number on the device.
+_NUMBERS = frozenset(("high", "init", "k", "low", "middle", "new", "old", "q", "shift"))
 
 #: Functions whose inputs have the same extent; a number on the device takes the extent of the others.
 _ELEMENTWISE = frozenset(("transform", "transform_reduce", "where", "equal", "mismatch", "vdot"))
@@ -264,7 +322,9 @@ def _compared(name: str, function: _Function, a: Any, number: device_scalar, **r
     return function(lazy.map(Flag(functional.truth), flags), 1, **rest)
 
 
-def _with_scalars(name: str, function: _Function, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _with_scalars(
+    name: str, function: _Function, args: tuple[Any, ...], named: dict[str, Any], numbers: frozenset[int]
+) -> Any:  # fmt: skip
     if name in _ELEMENTWISE:
         return _called(name, function, _spread(args), named)
     if name in ("count", "find") and isinstance(args[-1], device_scalar):
@@ -273,8 +333,9 @@ def _with_scalars(name: str, function: _Function, args: tuple[Any, ...], named: 
         out = args[0] if isinstance(args[0], (amp.array, amp.array_view)) else amp.array_view(args[0])
         transform(functional.identity, _Everywhere(args[1], out.extent), out=out, **named)
         return args[0]
-    # The number becomes an array of one element.
-    return _called(name, function, tuple(a.view if isinstance(a, device_scalar) else a for a in args), named)
+    # In place of an input, the number becomes an array of one element.
+    given = ((a.item() if k in numbers else a.view) if isinstance(a, device_scalar) else a for k, a in enumerate(args))
+    return _called(name, function, tuple(given), named)
 
 
 # -- all -----------------------------------------------------------------------------------------------------------
@@ -322,8 +383,9 @@ def with_edges(function: Any) -> Any:
     """A function of the package that also accepts the inputs described above."""
     name = function.__name__
     check = _order.check_of(function)
-    names = enumerate(inspect.signature(function).parameters)
-    functions = [(position, param) for position, param in names if param in _FUNCTIONS]
+    names = list(inspect.signature(function).parameters)
+    functions = [(position, param) for position, param in enumerate(names) if param in _FUNCTIONS]
+    numbers = frozenset(position for position, param in enumerate(names) if param in _NUMBERS)
 
     @entry_point
     @repeats(_settings)
@@ -356,7 +418,7 @@ def with_edges(function: Any) -> Any:
             if kind is counted:
                 return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)
             if kind is device_scalar:
-                return _with_scalars(name, function, args, named)
+                return _with_scalars(name, function, args, named, numbers)
         try:
             return function(*args, **named)
         except amp.AmpError:
