@@ -66,3 +66,12 @@ def test_bytes(accelerator_view, form):
         for each in (raw, raw[:n], raw[::2]):
             found = alg.bincount(each, bins=256, accelerator_view=accelerator_view)
             np.testing.assert_array_equal(np.asarray(found), np.bincount(each, minlength=256))
+
+
+@pytest.mark.parametrize("bins", [1, 255, 256, 257])
+def test_few_and_many_bins(accelerator_view, form, bins):
+    """Counters in a private array, and in memory; numbers outside of the range are not counted."""
+    n = 150 if accelerator_view.accelerator.device_path == "reference" else 1301
+    raw = np.random.default_rng(bins).integers(-20, 300, n).astype(np.int32)
+    expected = np.bincount(raw[raw >= 0], minlength=300)[:bins]
+    np.testing.assert_array_equal(np.asarray(alg.bincount(raw, bins=bins, accelerator_view=accelerator_view)), expected)

@@ -307,3 +307,19 @@ def test_means_of_equal_numbers_are_exact(accelerator_view):
         with np.errstate(over="ignore"):
             expected = a.mean()
         np.testing.assert_array_equal(alg.mean(a, accelerator_view=accelerator_view).item(), expected)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.uint8])
+def test_positions_of_extremes_in_runs(accelerator_view, kind):
+    """Ties within and between groups of four, and NaN before and after the best element, and in the last elements."""
+    random = np.random.default_rng(7)
+    sizes = (5, 30) if accelerator_view.accelerator.device_path == "reference" else (1, 2, 3, 6, 515, 1030)
+    for n in sizes:
+        inputs = [random.integers(0, 3, n).astype(kind), np.full(n, 4, kind), np.arange(n).astype(kind)]
+        if kind is np.float32:
+            for at in {0, n // 2, n - 1}:
+                inputs.append(np.arange(n, dtype=np.float32))
+                inputs[-1][at] = np.nan
+        for raw in inputs:
+            for ours, theirs in ((alg.argmin, np.argmin), (alg.argmax, np.argmax)):
+                assert int(ours(raw, accelerator_view=accelerator_view)) == theirs(raw)

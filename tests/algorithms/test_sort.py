@@ -8,7 +8,7 @@ import pytest
 import vkamp as amp
 from tests.algorithms.inputs import TYPES, descending_order, numbers_of
 from vkamp import algorithms as alg
-from vkamp.algorithms import functional
+from vkamp.algorithms import functional, lazy, topk_runs
 
 PAIR = np.dtype([("a", np.int32), ("b", np.float32)])
 
@@ -61,6 +61,46 @@ def test_comparisons_and_keys(accelerator_view, size, many):
         expected = (backwards if largest else by_key)[:k]
         np.testing.assert_array_equal(np.asarray(at), expected)
         np.testing.assert_array_equal(np.asarray(elements), raw[expected])
+
+
+@pytest.mark.parametrize("k", [1, 7, 20])
+def test_the_largest_by_groups(accelerator_view, monkeypatch, k):
+    """Ties within and between groups, NaN, zeros of both signs, and a last group with few elements."""
+    monkeypatch.setattr(topk_runs, "_FEWEST", 1000)
+    random = np.random.default_rng(k)
+    n = 2003
+    assert topk_runs.group_of(n, k)
+    zeros = np.where(random.random(n) < 0.5, np.float32(0), np.float32(-0.0))
+    zeros[random.integers(0, n, 5)] = np.nan
+    for raw in (
+        random.standard_normal(n).astype(np.float32),
+        zeros,
+        random.integers(-2, 3, n).astype(np.int32),
+        random.integers(0, 256, n).astype(np.uint8),
+        np.full(n, 9, np.uint32),
+    ):
+        for largest in (True, False):
+            elements, at = alg.topk(raw, k, largest=largest, accelerator_view=accelerator_view)
+            order = descending_order(raw) if largest else np.argsort(raw, kind="stable")
+            np.testing.assert_array_equal(np.asarray(at), order[:k])
+            np.testing.assert_array_equal(np.asarray(elements), raw[order[:k]])
+
+
+def test_the_largest_of_computed_elements_with_loops(accelerator_view, monkeypatch):
+    monkeypatch.setattr(topk_runs, "_FEWEST", 1000)
+    raw = np.random.default_rng(1).integers(0, 99, 1501).astype(np.int32)
+    found, at = alg.topk(lazy.map(_power, raw), 5, accelerator_view=accelerator_view)
+    order = descending_order(raw)[:5]
+    np.testing.assert_array_equal(np.asarray(at), order)
+    np.testing.assert_array_equal(np.asarray(found), raw[order] ** 3)
+
+
+@amp.func
+def _power(x):
+    product = x
+    for _ in range(2):
+        product *= x
+    return product
 
 
 def test_wrong_arguments():

@@ -50,34 +50,49 @@ def _is_better(x: Any, y: Any, less: Any) -> Any:
 
 
 @amp.kernel
-def extreme_of_runs(t_idx, source, out, n, length, less):
-    """The position of the best element of one run, four elements at a time."""
+def extreme_of_runs(t_idx, source, out, n, length, less, *, has_nan: amp.constant):
+    """The position of the best element of one run, four elements at a time; of the first NaN, if there is one.
+
+    Keeps which four have the best one, and looks for it in these at the end.
+    """
     run = t_idx.global_[0]
     if run < out.extent[0]:
         first = run * length
         end = first + min(length, n - first)
         best = source.value(first).copy()
         at = first
+        found_nan = has_nan and best != best
         for k in range(first // 4, end // 4):
             a, b, c, d = source.four(k)
-            if _is_better(best, a, less):
-                best = a.copy()
-                at = 4 * k
-            if _is_better(best, b, less):
-                best = b.copy()
-                at = 4 * k + 1
-            if _is_better(best, c, less):
-                best = c.copy()
-                at = 4 * k + 2
-            if _is_better(best, d, less):
-                best = d.copy()
-                at = 4 * k + 3
+            if has_nan:
+                found_nan = found_nan | (a != a) | (b != b) | (c != c) | (d != d)
+            x = b if less(b, a) else a
+            y = d if less(d, c) else c
+            z = y if less(y, x) else x
+            is_better = less(z, best)
+            best = z if is_better else best
+            at = 4 * k if is_better else at
+        stop = min(at + 4, end)
+        if found_nan:
+            at = first
+            stop = end
+        while at + 1 < stop and not _is_found(source.value(at), best, less, found_nan, has_nan=has_nan):
+            at += 1
         for i in range(end // 4 * 4, end):
-            x = source.value(i)
-            if _is_better(best, x, less):
-                best = x.copy()
+            w = source.value(i)
+            if not found_nan and (less(w, best) or (has_nan and w != w)):
+                best = w.copy()
                 at = i
+                found_nan = has_nan and w != w
         out[run] = at
+
+
+@amp.func
+def _is_found(x: Any, best: Any, less: Any, found_nan: Any, *, has_nan: amp.constant) -> Any:
+    """Whether an element is the first NaN, or the best one of its four."""
+    if has_nan and found_nan:
+        return x != x
+    return not less(best, x)
 
 
 class _First:
@@ -140,7 +155,10 @@ def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better:
     found = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
     if in_runs:
         domain = _choose.domain_of_runs(view, split)
-        amp.parallel_for_each(view, domain, extreme_of_runs, source, found, n, split.length, less)
+        has_nan = lazy.computed_type(source).kind not in "iub"
+        amp.parallel_for_each(
+            view, domain, extreme_of_runs, source, found, n, split.length, less, has_nan=has_nan
+        )  # fmt: skip
     else:
         domain = amp.extent(split.pieces * TILE).tile(TILE)
         amp.parallel_for_each(view, domain, extreme_of_tiles, source, found, n, split.length, less, _First(better))

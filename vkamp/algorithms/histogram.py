@@ -1,6 +1,7 @@
 """Counting: ``histogram``, ``histogram_range``, ``bincount``, ``digitize``, with numpy's results.
 
-On CPU drivers, each run of elements counts in a separate row, and the rows are then added. On GPUs, tiles count in
+On CPU drivers, each run of elements counts in a separate row, up to 256 bins in a private array, and the rows are then
+added. On GPUs, tiles count in
 ``tile_static`` memory (``histogram_tiles``). If the bins do not fit there, the elements are counted directly in the
 result. Weights are sorted by bin and added in their order, so that sums have the same bits in every run. Elements are
 compared with the edges exactly: edges of float64 are rounded up to the elements' type, which changes no comparison.
@@ -31,6 +32,39 @@ from vkamp.algorithms.transform import store, without_loops
 _IN_ROWS = 1 << 20
 #: The number of an element's bin among equal bins is computed with an error below two, if there are at most this many.
 _MOST_EVEN = 1 << 16
+#: The most bins that a run counts in a private array.
+_FEW = 256
+
+
+@amp.func
+def _counter(b: Any, bins: Any) -> Any:
+    """The counter of a bin in a private array: the last one for elements outside of the range, so that there is no
+    branch."""
+    return b if b >= 0 and b < bins else _FEW
+
+
+@amp.kernel
+def count_runs_of_few(t_idx, bins_of, rows, n, length, bins):
+    """Counts the bins of one run in a private array, and stores the counts in its row."""
+    run = t_idx.global_[0]
+    first = run * length
+    if first < n:
+        # Functions would copy the array.
+        own = amp.private(_FEW + 1, amp.int32)
+        own[_FEW] = 0
+        for b in range(bins):
+            own[b] = 0
+        end = first + min(length, n - first)
+        for k in range(first // 4, end // 4):
+            p, q, r, s = bins_of.four(k)
+            own[_counter(p, bins)] += 1
+            own[_counter(q, bins)] += 1
+            own[_counter(r, bins)] += 1
+            own[_counter(s, bins)] += 1
+        for i in range(end // 4 * 4, end):
+            own[_counter(bins_of.value(i), bins)] += 1
+        for b in range(bins):
+            rows[run * bins + b] = own[b]
 
 
 @amp.kernel
@@ -39,10 +73,22 @@ def count_runs(t_idx, bins_of, rows, n, length, bins):
     run = t_idx.global_[0]
     first = run * length
     if first < n:
-        for i in range(first, first + min(length, n - first)):
-            b = bins_of.value(i)
-            if b >= 0 and b < bins:
-                rows[run * bins + b] += 1
+        row = run * bins
+        end = first + min(length, n - first)
+        for k in range(first // 4, end // 4):
+            p, q, r, s = bins_of.four(k)
+            _count(rows, row, p, bins)
+            _count(rows, row, q, bins)
+            _count(rows, row, r, bins)
+            _count(rows, row, s, bins)
+        for i in range(end // 4 * 4, end):
+            _count(rows, row, bins_of.value(i), bins)
+
+
+@amp.func
+def _count(rows: Any, row: Any, b: Any, bins: Any) -> None:
+    if b >= 0 and b < bins:
+        rows[row + b] += 1
 
 
 @amp.kernel
@@ -60,9 +106,12 @@ def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> N
     split = _choose.runs(view, n)
     if _choose.form_of(view) == "runs" and split.pieces * bins <= max(_IN_ROWS, n):
         rows = amp.array(amp.extent(split.pieces * bins), np.int32, accelerator_view=view)
-        store(view, lazy.constant(0, rows.extent), rows)
         domain = _choose.domain_of_runs(view, split)
-        amp.parallel_for_each(view, domain, count_runs, bins_of, rows, n, split.length, bins)
+        if bins <= _FEW:
+            amp.parallel_for_each(view, domain, count_runs_of_few, bins_of, rows, n, split.length, bins)
+        else:
+            store(view, lazy.constant(0, rows.extent), rows)
+            amp.parallel_for_each(view, domain, count_runs, bins_of, rows, n, split.length, bins)
         lines = AxisLines(1, split.pieces, bins, (bins,))
         reduce_lines_into(view, lazy.Elements(rows), lines, counts, functional.plus)
         return

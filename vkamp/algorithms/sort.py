@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy, merge_sort, radix_sort, sort_lines_digits, sort_lines_tiles, topk_tiles
+from vkamp.algorithms import (
+    _choose,
+    lazy,
+    merge_sort,
+    radix_sort,
+    sort_lines_digits,
+    sort_lines_tiles,
+    topk_runs,
+    topk_tiles,
+)
 from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, place
 from vkamp.algorithms._digits import bits_of, digits_of, words_in, words_of
 from vkamp.algorithms.sort_lines import along_lines, order_in_lines, sort_words
@@ -250,10 +259,15 @@ def sort_by_key(
 
 def _places_of_best(view: amp.accelerator_view, source: lazy.Lazy, k: int, largest: bool) -> Any:
     """The positions of the ``k`` first elements in their order."""
-    is_short = _choose.form_of(view) == "tiles" and k <= topk_tiles.MOST
+    in_runs = _choose.form_of(view) == "runs"
+    length = topk_runs.group_of(source.extent[0], k) if in_runs else None
+    is_short = length is not None or (not in_runs and k <= topk_tiles.MOST)
     if is_short and dtype_of(source).names is None and dtype_of(source).itemsize <= 4:
         [(words, _)] = words_of(source)
-        return topk_tiles.places_of_best(view, words if largest else lazy.map(_inverted, words), k)
+        words = words if largest else lazy.map(_inverted, words)
+        if length is not None:
+            return topk_runs.places_of_best(view, words, k, length)
+        return topk_tiles.places_of_best(view, words, k)
     return amp.array_view(order_of(view, source, largest, None, None))[:k]
 
 

@@ -2,7 +2,7 @@
 
 On GPUs a tile moves a block of elements through ``tile_static`` memory, so that neighbouring threads both load and
 store neighbouring elements (G. Ruetsch and P. Micikevicius, *Optimizing Matrix Transpose in CUDA*, 2009).  Elsewhere a
-thread moves a block of 4 x 4.
+thread moves a column of blocks of 4 x 4.
 """
 
 # Kernels have untyped parameters.
@@ -23,6 +23,8 @@ from vkamp.algorithms.transform import moved, store
 SIDE, SIDE_OF_LARGE, THREADS = 64, 32, 256
 #: Neighbouring threads that load or store neighbouring elements.
 ROW = 32
+#: On CPU drivers, the blocks of 4 x 4 in a column that an invocation moves.
+_BLOCKS = 64
 
 
 class _Permuted(lazy.Lazy):
@@ -44,20 +46,27 @@ class _Permuted(lazy.Lazy):
 
 
 @amp.kernel
-def transpose_quads(t_idx, matrix, out):
-    """Transposes a block of 4 x 4 elements, with four loads and four stores; both have rows of vectors of four."""
-    vector = type(matrix[0, 0])
+def transpose_quads(t_idx, matrix, out, rows, columns, length):
+    """Transposes a column of ``length`` blocks of 4 x 4 elements, with four loads and four stores each.
+
+    ``matrix`` and ``out`` are rows of vectors of four. The matrix has ``rows`` x ``columns`` blocks.
+    """
+    vector = type(matrix[0])
     column = t_idx.global_[1]
-    row = t_idx.global_[0]
-    if 4 * row < matrix.extent[0] and column < matrix.extent[1]:
-        a = matrix[4 * row, column]
-        b = matrix[4 * row + 1, column]
-        c = matrix[4 * row + 2, column]
-        d = matrix[4 * row + 3, column]
-        out[4 * column, row] = vector(a.x, b.x, c.x, d.x)
-        out[4 * column + 1, row] = vector(a.y, b.y, c.y, d.y)
-        out[4 * column + 2, row] = vector(a.z, b.z, c.z, d.z)
-        out[4 * column + 3, row] = vector(a.w, b.w, c.w, d.w)
+    begin = t_idx.global_[0] * length
+    if begin < rows and column < columns:
+        k = 4 * begin * columns + column
+        first = 4 * column * rows
+        for at in range(first + begin, first + min(begin + length, rows)):
+            a = matrix[k]
+            b = matrix[k + columns]
+            c = matrix[k + 2 * columns]
+            d = matrix[k + 3 * columns]
+            out[at] = vector(a.x, b.x, c.x, d.x)
+            out[at + rows] = vector(a.y, b.y, c.y, d.y)
+            out[at + 2 * rows] = vector(a.z, b.z, c.z, d.z)
+            out[at + 3 * rows] = vector(a.w, b.w, c.w, d.w)
+            k += 4 * columns
 
 
 @amp.kernel
@@ -146,20 +155,21 @@ def _transposed(source: lazy.Lazy, out: Any, accelerator_view: amp.accelerator_v
     if quads[0] is None or quads[1] is None or quads[0].dtype != quads[1].dtype:
         # A new result is used by the general form, too.
         return moved(lambda x: _Permuted(x, (1, 0)), source, result, view)
-    # Tall tiles: a subgroup's stores go to few rows of the result, and to neighbouring lines of the caches.
-    amp.parallel_for_each(view, amp.extent(rows // 4, columns // 4).tile(64, 4).pad(), transpose_quads, *quads)
+    # Four columns side by side are whole lines of the caches, and a subgroup's stores go to few rows of the result.
+    limits = view.accelerator.limits
+    high = 1 if limits is None else max(limits.subgroup_size // 4, 1)
+    domain = amp.extent(-(-rows // (4 * _BLOCKS)), columns // 4).tile(high, 4).pad()
+    amp.parallel_for_each(view, domain, transpose_quads, *quads, rows // 4, columns // 4, _BLOCKS)
     return result
 
 
 def _in_quads(values: Any) -> Any:
-    """A view of a matrix whose elements are vectors of four; None if its elements have another size, or gaps between
-    them.
-    """
+    """The elements of a matrix as a row of vectors of four; None if they have another size, or gaps between them."""
     vector = lazy.vector_of(values.dtype)
     if vector is None:
         return None
     with suppress(amp.AmpError):
-        return values.reshape(-1).reinterpret_as(vector).reshape(values.extent[0], values.extent[1] // 4)
+        return values.reshape(-1).reinterpret_as(vector)
     return None
 
 
