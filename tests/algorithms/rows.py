@@ -129,6 +129,8 @@ CASES = {
     "take from the end": (lambda k: alg.take(ROW, np.array([-1, 3, -60], np.int32), **k), ROW[[-1, 3, -60]]),
     "take by uint8": (lambda k: alg.take(ROW, np.array([5, 59], np.uint8), **k), ROW[[5, 59]]),
     "take": (lambda k: alg.take(ROW, np.array([[3, 1], [59, 0]], np.int32), **k), ROW[[[3, 1], [59, 0]]]),
+    "take of lines": (lambda k: alg.take(WIDE, np.array([-1, 0, 1], np.int32), 1, **k), WIDE[:, [-1, 0, 1]]),
+    "take by a square": (lambda k: alg.take(WHOLE, np.array([[0, 5]], np.int32), 0, **k), WHOLE[[[0, 5]]]),
     "take of 64 bits": (lambda k: alg.take(WIDE.ravel(), ROW % 60, **k), WIDE.ravel()[ROW % 60]),
 }
 for name, (call, found) in CASES.items():

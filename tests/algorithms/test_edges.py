@@ -265,6 +265,7 @@ EMPTY = {
     "setdiff1d": (lambda: alg.setdiff1d(FULL, E), [1, 2]),
     "shuffle": (lambda: alg.shuffle(E, 1), E),
     "take": (lambda: alg.take(FULL, np.empty((0, 2), np.int32)), np.empty((0, 2))),
+    "take of no lines": (lambda: alg.take(ROWLESS, np.array([1, 1, 0], np.int32), 1), np.empty((0, 3))),
     "tile_repeat": (lambda: alg.tile_repeat(E, 3), E),
     "union1d": (lambda: alg.union1d(E, FULL), [1, 2]),
     "transform_reduce": (lambda: alg.transform_reduce(lambda x: x * 0.5, alg.functional.plus, E), np.float32(0)),

@@ -245,10 +245,13 @@ def _of_keys(keys: Any, values: Any, *_: Any, out: Any = None, accelerator_view:
     )
 
 
-def _taken(values: Any, at: Any, **_: Any) -> Any:
-    if not is_empty(at):
+def _taken(values: Any, at: Any, axis: int | None = None, **_: Any) -> Any:
+    if not is_empty(at) and (axis is None or _shape_of(values)[axis] == 0):
         raise IndexError("positions of an empty input do not exist")
-    return np.empty(np.shape(at), _dtype_of(values))
+    shape, positions = _shape_of(values), np.zeros(_shape_of(at), np.int32)
+    return np.empty(
+        positions.shape if axis is None else np.take(np.empty(shape), positions, axis).shape, _dtype_of(values)
+    )
 
 
 def _scattered(out: Any, at: Any, a: Any, *_: Any, **__: Any) -> Any:

@@ -463,7 +463,7 @@ def take(values: Any, at: Any) -> Lazy:
     """``values[at[i]]``; ``values`` has one dimension, and negative positions count from its end."""
     source = of(values)
     if source.extent.rank != 1:
-        raise TypeError(f"take needs values of rank 1, not {source.extent!r}")
+        raise TypeError(f"take needs values of rank 1, not {source.extent!r}: the function take has axis=")
     return _Take(source, from_start(of(at), source.extent[0]))
 
 

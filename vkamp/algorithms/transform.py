@@ -393,13 +393,56 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex, np.generic))
 
 
-def take(values: Any, at: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
+class _TakenLines(lazy.Lazy):
+    """The lines of an input across an axis that a row of positions names."""
+
+    __slots__ = ("at", "axis", "inner")
+
+    def __init__(self, inner: lazy.Lazy, axis: int, at: lazy.Lazy) -> None:
+        super().__init__((*list(inner.extent)[:axis], at.extent[0], *list(inner.extent)[axis + 1 :]))
+        self.inner, self.axis, self.at = inner, axis, at
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The element at an index of the result."""
+        if self.extent.rank == 1:
+            return self.inner.value(self.at.value(i))
+        at = amp.index(i)
+        for d in amp.static_range(self.extent.rank):
+            if d == self.axis:
+                at[d] = self.at.value(i[d])
+        return self.inner.value(at)
+
+
+def take(
+    values: Any,
+    at: Any,
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> Any:
     """``values[at[i]]``, in the shape of ``at``; ``values`` has one dimension (C++: ``gather``).
 
-    Negative positions count from the end, as in numpy. The element at a position beyond the ends is undefined.
+    With an ``axis``, the lines of ``values`` across it at these positions, as by numpy's ``take``: the axis becomes
+    those of ``at``. Negative positions count from the end, as in numpy. The element at a position beyond the ends is
+    undefined.
     """
-    positions = lazy.of(at)
-    return moved(lambda x: lazy.take(x, positions), lazy.of(values), out, accelerator_view)
+    source, positions = lazy.of(values), lazy.of(at)
+    if axis is None:
+        return moved(lambda x: lazy.take(x, positions), source, out, accelerator_view)
+    axis = axis_of(source.extent, axis)
+    shape = list(source.extent)
+    row = lazy.from_start(positions.flat(), shape[axis])
+    within = (*shape[:axis], row.extent[0], *shape[axis + 1 :])
+    whole = (*shape[:axis], *positions.extent, *shape[axis + 1 :])
+    if out is not None and within != whole:
+        out = target(out)
+        if out.extent != amp.extent(*whole):
+            raise amp.AmpError(f"out has {out.extent!r}, but the result has {amp.extent(*whole)!r}")
+        out = out.reshape(within)
+    found = moved(lambda x: _TakenLines(x, axis, row), source, out, accelerator_view)
+    return found if within == whole else found.reshape(whole)
 
 
 @amp.kernel
