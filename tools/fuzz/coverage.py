@@ -1,6 +1,7 @@
 """The parts of the language that programs use: node classes of the IR, builtins, operators, and forms of the source.
 
-``python -m tools.fuzz.coverage COUNT`` prints a few of the first COUNT seeds whose programs use everything together.
+``python -m tools.fuzz.coverage COUNT`` prints a few of the first COUNT seeds, of short programs, which use everything
+together.
 """
 
 from __future__ import annotations
@@ -68,22 +69,28 @@ def of(loaded: Loaded) -> Counter[str]:
 
 
 def few(count: int) -> tuple[list[int], list[str]]:
-    """Seeds whose programs together use everything that the first ``count`` do, and what none of those uses."""
+    """Seeds of short programs that together use everything that the first ``count`` do, and what none of those uses."""
     uses: dict[int, set[str]] = {}
+    lengths: dict[int, int] = {}
     wanted = set(claimed())
     for seed in range(count):
         loaded = load(program(seed))
         # The compiler refuses a few programs, which change an object that has a second name.
         with contextlib.suppress(CompileError):
             uses[seed] = wanted & of(loaded).keys()
+            lengths[seed] = len(loaded.source)
         forget(loaded)
     left = {name for used in uses.values() for name in used}
     missing = sorted(wanted - left)
-    chosen = []
+    chosen: list[int] = []
     while left:
-        best = max(uses, key=lambda seed: len(uses[seed] & left))
+        best = max(uses, key=lambda seed: len(uses[seed] & left) / lengths[seed])
         chosen.append(best)
         left -= uses[best]
+    for seed in sorted(chosen, key=lengths.__getitem__, reverse=True):
+        others = {name for other in chosen if other != seed for name in uses[other]}
+        if uses[seed] <= others:  # those chosen after it have what it was chosen for
+            chosen.remove(seed)
     return sorted(chosen), missing
 
 
