@@ -335,7 +335,7 @@ class Executable:
     """A shader with the ways to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, each taken at first use.
 
     ``lowering`` says how the threads of a tile run, and why, where another way was asked for.  ``driver_seconds``: how
-    long a CPU driver compiles the shader, as guessed.
+    long a CPU driver compiles the shader, as guessed, where the target limits unrolling.
     """
 
     shader: Shader

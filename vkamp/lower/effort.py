@@ -11,11 +11,15 @@ from dataclasses import dataclass
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.arithmetic import DIVISIONS
+from vkamp.ir.lowered import MemoryElement
 
 #: Seconds for an expression, a division, a branch or choice, and a loop.
 _EXPRESSION, _DIVISION, _BRANCH, _LOOP = 5e-5, 3e-3, 1e-3, 3e-3
 #: Seconds for each pair of loops, and of accesses to memory: both drivers compare them with one another.
 _LOOPS, _ACCESSES = 5e-5, 4e-6
+
+_MEMORY = frozenset({ir.BufferElement, ir.ArrayElement, MemoryElement})
+_CHOICES = frozenset({ir.If, ir.Logical, ir.Select})
 
 
 @dataclass(frozen=True)
@@ -54,18 +58,21 @@ def effort(kernel: ir.Kernel) -> Effort:
 
 
 def _of(block: ir.Block, known: dict[str, Effort]) -> Effort:
-    total = Effort()
-    for statement in block:
-        nodes = list(ir.own_nodes(statement))
-        total += Effort(
-            expressions=len(nodes),
-            divisions=sum(isinstance(n, ir.Binary) and n.op in DIVISIONS for n in nodes),
-            branches=isinstance(statement, ir.If) + sum(isinstance(n, (ir.Logical, ir.Select)) for n in nodes),
-            loops=int(isinstance(statement, (ir.For, ir.While))),
-            accesses=sum(isinstance(n, (ir.BufferElement, ir.ArrayElement)) for n in nodes),
-        )
+    called: list[Effort] = []
+    expressions = divisions = branches = loops = accesses = 0
+    for statement in ir.walk_statements(block):
+        nodes = ir.own_nodes(statement)
+        expressions += len(nodes)
+        # One look at each node: kernels are compared by this, and have tens of thousands.
+        for node in nodes:
+            kind = type(node)
+            if kind in _MEMORY:
+                accesses += 1
+            elif kind in _CHOICES:
+                branches += 1
+            elif kind is ir.Binary and node.op in DIVISIONS:  # type: ignore[attr-defined]
+                divisions += 1
+        loops += isinstance(statement, (ir.For, ir.While))
         if isinstance(statement, ir.Call):
-            total += known[statement.function]
-        for inner in ir.blocks(statement):
-            total += _of(inner, known)
-    return total
+            called.append(known[statement.function])
+    return sum(called, Effort(expressions, divisions, branches, loops, accesses))

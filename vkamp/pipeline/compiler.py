@@ -200,7 +200,9 @@ def _executable(kernel: ir.Kernel, target: Target) -> Executable:
     shader = shader_of(form, target)
     to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)
     # The module is the program as it was written: the reference accelerator runs that.
-    return Executable(shader, lambda: kernel, to_spirv, lowering, driver_seconds=_driver_seconds(form, target))
+    # Of other devices nobody asks for it.
+    seconds = 0.0 if target.max_unrolled_statements is None else _driver_seconds(form, target)
+    return Executable(shader, lambda: kernel, to_spirv, lowering, driver_seconds=seconds)
 
 
 def _lowered(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:
