@@ -152,6 +152,38 @@ def test_a_changed_global(accelerator_view, monkeypatch, long_ways):
     check_prepared(long_ways, ["step"] * 3, accelerator_view)
 
 
+def _plain(x, by=1, *, times=1):
+    return x + by * times
+
+
+@amp.func
+def _decorated(x, by=1, *, times=1):
+    return x + by * times
+
+
+@amp.kernel
+def step_by_defaults(idx, values):
+    values[idx] = _decorated(_plain(values[idx])) + _decorated(0, times=0)
+
+
+@pytest.mark.parametrize("function", [_plain, _decorated])
+def test_defaults_that_change_between_launches(accelerator_view, monkeypatch, function):
+    """In place, as in Python: a kernel that was compiled with other values is not used."""
+    expected, values = 0, amp.array(amp.extent(3), amp.int32, [0, 0, 0], accelerator_view=accelerator_view)
+    steps = {"__defaults__": (5,), "__kwdefaults__": {"times": 3}}
+    for name, value in (("", None), *steps.items(), ("", None), ("__defaults__", (1,))):
+        if name:
+            monkeypatch.setattr(function, name, value)
+        for _ in range(2):
+            amp.parallel_for_each(accelerator_view, values.extent, step_by_defaults, values)
+            expected = _decorated(_plain(expected)) + _decorated(0, times=0)
+        assert np.asarray(values).tolist() == [expected] * 3, name
+    monkeypatch.setitem(function.__kwdefaults__, "times", 7)
+    amp.parallel_for_each(accelerator_view, values.extent, step_by_defaults, values)
+    assert np.asarray(values).tolist() == [_decorated(_plain(expected))] * 3
+    assert _plain(0) + _decorated(0) == 8
+
+
 def test_zeros_of_both_signs(accelerator_view):
     values = amp.array(amp.extent(1), amp.float32, [0], accelerator_view=accelerator_view)
     seen = []

@@ -209,6 +209,8 @@ def test_whatever_changes(
         ("kept_program.min = lambda a, b: 0", None),
         ("kept_program.N = 3", 0),
         ("kept_program.unused = 3", 0),
+        ("kept_program.twice.__defaults__ = (3,)", 1),
+        ("kept_program.twice.__kwdefaults__['less'] = 2", 1),
     ],
 )
 def test_names_that_mean_something_else(

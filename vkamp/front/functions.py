@@ -18,6 +18,7 @@ from vkamp.front import advice, convert, references, sharing
 from vkamp.front.argument_packing import ArgumentPacking, is_weak_float, pack, pack_captured, specialise
 from vkamp.front.context import Context, NeedsElementsError, Slot
 from vkamp.front.doubles import without_unread
+from vkamp.front.guards import default_of
 from vkamp.front.library import is_of_package, library_caller
 from vkamp.front.module import Frame, Instance, Module
 from vkamp.front.names import outside_lookup, wrap
@@ -464,14 +465,23 @@ def _bind_arguments(
         elif name in bound.arguments:
             out[name], nodes[name] = bound.arguments[name]
         else:
-            default = param.default
-            out[name] = default if isinstance(default, Value) else wrap(default, ctx.span(node))
+            out[name] = _default(ctx, callee, name, node)
             nodes[name] = node
         if param.kind is param.KEYWORD_ONLY and _is_constant(param.annotation):
             out[name] = _compile_time(ctx, out[name], nodes[name], name)
             if not isinstance(out[name], (Closure, BoundFunction, Functor)):
                 static.add(name)
     return out, nodes, static
+
+
+def _default(ctx: Context, callee: _Callee, name: str, node: ast.Call) -> Value:
+    """The value of a parameter that a call leaves out."""
+    default = callee.signature.parameters[name].default
+    if isinstance(default, Value):
+        return default
+    if default_of(callee.outer, name) is default:
+        ctx.module.guard(name, ("default", callee.outer), default)
+    return wrap(default, ctx.span(node))
 
 
 def _written(signature: inspect.Signature) -> str:

@@ -12,10 +12,11 @@ from vkamp.lang import complex_math
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.records import dataclass
 
-#: Where a name is defined: in the kernel, a device function, a module or namespace, or a class.
+#: Where a name is defined: in the kernel, a device function, the parameters of one, a module or namespace, or a class.
 Place = (
     tuple[Literal["kernel"], None]
     | tuple[Literal["function"], FunctionType]
+    | tuple[Literal["default"], FunctionType]
     | tuple[Literal["attribute"], Any]
     | tuple[Literal["class"], type]
 )
@@ -56,8 +57,20 @@ class Guard:
         return repr(now) == repr(self.value) if isinstance(now, float) else now == self.value
 
 
+def default_of(function: FunctionType, name: str) -> Any:
+    """The value that a parameter has now if a call leaves it out."""
+    named, given, code = function.__kwdefaults__ or {}, function.__defaults__ or (), function.__code__
+    if name in named:
+        return named[name]
+    names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+    return given[names.index(name)] if name in names else _MISSING
+
+
 def guard_of(name: str, place: Place, value: Any) -> Guard:
     """The guard of a name that has ``value`` at a place."""
+    if place[0] == "default":
+        function = place[1]
+        return Guard(name, lambda _: default_of(function, name), value, place)
     if place[0] == "attribute":
         owner = place[1]
         return Guard(name, lambda _: getattr(owner, name, None), value, place)
@@ -89,7 +102,7 @@ def _what_is_read(guard: Guard) -> Any:
     if guard.place is None:
         return id(guard)
     owner: Any = guard.place[1]
-    if isinstance(owner, FunctionType) and guard.name in owner.__globals__:
+    if guard.place[0] == "function" and guard.name in owner.__globals__:
         owner = owner if guard.name in owner.__code__.co_freevars else owner.__globals__
     return guard.place[0], guard.name, id(owner), id(guard.value)
 

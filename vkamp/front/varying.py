@@ -44,7 +44,7 @@ _KEEP = 1024
 def note(function: FunctionType, guards: Iterable[Guard]) -> None:
     """Keeps the values of the floats that a kernel was compiled with."""
     for guard in guards:
-        if guard.place is None or guard.place[0] in ("attribute", "class") or not isinstance(guard.value, float):
+        if guard.place is None or guard.place[0] not in ("kernel", "function") or not isinstance(guard.value, float):
             continue
         names = _known.setdefault(CodeKey(function.__code__), _Names())
         path = guard.name

@@ -48,8 +48,30 @@ def _plain(function: Any, what: str) -> FunctionType:
     return function
 
 
+class _Defaults:
+    """The defaults of a decorated function, which can be changed as those of the function itself."""
+
+    function: Any
+
+    @property
+    def __defaults__(self) -> tuple[Any, ...] | None:
+        return self.function.__defaults__  # type: ignore[no-any-return]
+
+    @__defaults__.setter
+    def __defaults__(self, values: tuple[Any, ...] | None) -> None:
+        self.function.__defaults__ = values
+
+    @property
+    def __kwdefaults__(self) -> dict[str, Any] | None:
+        return self.function.__kwdefaults__  # type: ignore[no-any-return]
+
+    @__kwdefaults__.setter
+    def __kwdefaults__(self, values: dict[str, Any] | None) -> None:
+        self.function.__kwdefaults__ = values
+
+
 @entry_point
-class KernelFunction:
+class KernelFunction(_Defaults):
     """A tile program: ``parallel_for_each`` launches it, :meth:`inspect` shows its shader.
 
     ``precise``: float expressions are not contracted to fused multiply-adds, and the results of + - * and of the
@@ -148,7 +170,7 @@ def _by_value(value: Any) -> Any:
 
 
 @entry_point
-class DeviceFunction(Generic[_P, _R]):
+class DeviceFunction(_Defaults, Generic[_P, _R]):
     """A function that kernels call (AMP: ``restrict(cpu, amp)``); plain Python can call it too.
 
     ``forms`` are the function and the forms that :meth:`register` added, in this order.

@@ -34,7 +34,7 @@ from vkamp.artifacts import Executable, Target
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError
 from vkamp.front import ArgType, BufferType, IndexType, ObjectType, Request, ScalarType, VectorType
-from vkamp.front.guards import Guard, Place, guard_of, guard_of_language, is_of_language
+from vkamp.front.guards import Guard, Place, default_of, guard_of, guard_of_language, is_of_language
 from vkamp.front.identity import (
     by_code,
     classes_of_struct,
@@ -261,6 +261,12 @@ def _look_up(request: Request, names: Iterable[_Name]) -> list[Guard] | None:
         elif kind == "class":
             place = "class", owner
             found = getattr_static(owner, name, None)
+        elif kind == "default":
+            function = namespace_of(owner)
+            if not isinstance(function, FunctionType):
+                return None
+            place = "default", function
+            found = default_of(function, name)
         else:
             function = namespace_of(owner)
             meaning = read_name(function, name) if isinstance(function, FunctionType) else None
