@@ -27,6 +27,7 @@ from vkamp.front.known_operators import combine
 from vkamp.front.matrices import NAMES as MATRIX_FUNCTIONS
 from vkamp.front.matrices import call_matrix
 from vkamp.front.names import marked_name
+from vkamp.front.numpy_functions import NUMPY_FUNCTIONS
 from vkamp.front.objects import call_object, construct, length_of, magnitude
 from vkamp.front.operators import is_plain
 from vkamp.front.python_math import MATH
@@ -74,6 +75,7 @@ _NUMPY_NAMES = {
     "acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2",
     **{f"precise_{name}": name for name in ("cbrt", "copysign", "expm1", "hypot", "log1p", "nextafter")},
     **{f"precise_a{name}": f"arc{name}" for name in ("cosh", "sinh", "tanh")},
+    "trunc": "fix", "precise_nearbyint": "rint",
 }  # fmt: skip
 
 
@@ -100,12 +102,13 @@ def _python_functions() -> dict[int, BuiltinRow]:
 
 _PYTHON_FUNCTIONS = _python_functions()
 
-#: ``math.modf`` and ``math.frexp``, by identity.
+#: ``modf`` and ``frexp`` of ``math`` and of numpy, by identity.
 _PYTHON_TUPLES = {
-    id(getattr(math, spelling.removeprefix("math."))): row
+    id(getattr(owner, spelling.removeprefix("math."))): row
     for row in TUPLES.values()
     for spelling in row.python
     if spelling.startswith("math.")
+    for owner in (math, np)
 }
 
 
@@ -157,7 +160,7 @@ def _call(ctx: Context, node: ast.Call) -> Value:
         return of_math(ctx, node)
     if isinstance(target, SubgroupFunction) and node.keywords:
         return call_clustered(ctx, target, node)
-    of_operator = OPERATORS.get(id(target))
+    of_operator = OPERATORS.get(id(target)) or NUMPY_FUNCTIONS.get(id(target))
     if of_operator is not None:
         return of_operator(ctx, node)
     no_keywords(ctx, node)
@@ -299,6 +302,7 @@ _PYTHON_CALLS: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(breakpoint): _breakpoint,
     id(len): _length,
     id(divmod): _divmod,
+    id(np.divmod): _divmod,
     id(ord): _ord,
     id(np.dtype): _dtype,
     id(type): type_of,

@@ -544,6 +544,14 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
     return Number(ir.Load(span, a.type, place), objects=objects)
 
 
+def choose_evaluated(ctx: Context, test: ir.Expr, then: Value, orelse: Value, node: ast.IfExp) -> Value:
+    """``then if test else orelse`` of numbers or vectors that are evaluated already, in their common type."""
+    a, b, weak, doubles = _meet(ctx, then, orelse, node)
+    if isinstance(test, ir.Const):
+        return Number(a if test.value else b, weak, doubles and doubles[0 if test.value else 1])
+    return _select(ctx.span(node), test, a, b, weak, doubles)
+
+
 def _are_alike(then: Value, orelse: Value) -> bool:
     """Whether both are structs of one type."""
     return (

@@ -162,6 +162,8 @@ MATH: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(np.rad2deg): _of_angle(math.degrees),
     id(math.gcd): _of_divisors(python_math.gcd, math.gcd),
     id(math.lcm): _of_divisors(python_math.lcm, math.lcm),
+    id(np.gcd): _of_divisors(python_math.gcd, math.gcd),
+    id(np.lcm): _of_divisors(python_math.lcm, math.lcm),
     id(math.isclose): _isclose,
     id(math.hypot): _hypot,
     id(math.dist): _dist,

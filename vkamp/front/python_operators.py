@@ -96,8 +96,6 @@ def _handlers() -> dict[int, _Handler]:
         add(names, _written(1, lambda x, op=unary: ast.UnaryOp(op(), x)))
     for name in (*_LOGICAL, "logical_xor"):
         table[id(getattr(np, name))] = _logical(name)
-    for function, of_numpy in ((python_math.minimum, np.minimum), (python_math.maximum, np.maximum)):
-        table[id(of_numpy)] = _applied(function, 2)
     table[id(np.square)] = _applied(python_math.square, 1)
     return table
 

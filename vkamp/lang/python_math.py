@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from vkamp.lang.kernel import func
 
 
@@ -44,6 +46,21 @@ def minimum(x: Any, y: Any) -> Any:
 def maximum(x: Any, y: Any) -> Any:
     """The larger of two numbers, NaN if one of them is NaN, as numpy's ``maximum``."""
     return x if x >= y or x != x else y
+
+
+@func
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """``a``, or the bound that it is beyond, as numpy's ``clip``; a bound may be None."""
+    low = a_min if min is None else min
+    high = a_max if max is None else max
+    bounded = a if low is None else np.maximum(a, low)
+    return bounded if high is None else np.minimum(bounded, high)
+
+
+@func
+def sign(x: Any) -> Any:
+    """-1, 0 or 1 in the type of ``x``, NaN of NaN, as numpy's ``sign``."""
+    return x if x != x else type(x)(x > 0) - type(x)(x < 0)
 
 
 @func

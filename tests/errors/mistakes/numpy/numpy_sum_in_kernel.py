@@ -1,4 +1,4 @@
-"""The sum of a row, as numpy writes it."""
+"""The sums of rows, as numpy writes them."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ sums = amp.array_view(np.zeros(4, np.float32))
 
 @amp.kernel
 def row_sums(idx, grid, sums):
-    sums[idx] = np.sum(grid[idx[0]])
+    sums[idx] = np.sum(grid, axis=1)
 
 
 amp.parallel_for_each(sums.extent, row_sums, grid, sums)

@@ -1,4 +1,4 @@
-"""A choice by np.where."""
+"""The place of something by np.where."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ a = amp.array_view(np.ones(8, np.float32))
 
 @amp.kernel
 def clip(idx, a):
-    a[idx] = np.where(a[idx] > 0.5, 1.0, 0.0)
+    a[idx] = np.where(a > 0.5)
 
 
 amp.parallel_for_each(a.extent, clip, a)
