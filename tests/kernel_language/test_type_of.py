@@ -1,8 +1,9 @@
-"""``type(x)`` and ``x.copy()`` in kernels, and ``amp.result_type``."""
+"""``type(x)``, ``isinstance(x, T)`` and ``x.copy()`` in kernels, and ``amp.result_type``."""
 
 from __future__ import annotations
 
 import enum
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -166,3 +167,80 @@ def test_values_of_members_of_enumerations(accelerator_view):
     out = amp.array_view(np.zeros(3, np.int32))
     amp.parallel_for_each(accelerator_view, 3, members, out)
     assert np.asarray(out).tolist() == [51, 52, 51]
+
+
+@amp.struct
+class Weighted:
+    weight: amp.float32
+
+
+class Point(NamedTuple):
+    x: float
+
+
+NUMBERS = int | float
+
+
+@amp.func
+def kind_of(x):
+    if isinstance(x, (amp.float2, amp.float3)):
+        return 1
+    if isinstance(x, Point):
+        return 2
+    if isinstance(x, Weighted):
+        return 3
+    if isinstance(x, amp.index):
+        return 4
+    if isinstance(x, tuple):
+        return 5
+    if isinstance(x, bool):
+        return 6
+    if isinstance(x, np.uint32):
+        return 7
+    if isinstance(x, int):
+        return 8
+    if isinstance(x, np.floating):
+        return 9
+    return 10 if isinstance(x, NUMBERS) or x is None else 11
+
+
+@amp.kernel
+def kinds(idx, floats, words, small, structs, out):
+    i = idx[0]
+    out[0, i] = kind_of(amp.float3(1, 2, 3))
+    out[1, i] = kind_of(Point(2.0))
+    out[2, i] = kind_of(structs[idx])
+    out[3, i] = kind_of(idx)
+    out[4, i] = kind_of((i, 1))
+    out[5, i] = kind_of(floats[idx] > 0)
+    out[6, i] = kind_of(words[idx])
+    out[7, i] = kind_of(i) + 10 * kind_of(small[idx]) + 100 * kind_of(3)
+    out[8, i] = kind_of(floats[idx]) + 10 * kind_of(1.5)
+    out[9, i] = kind_of(None)
+    out[10, i] = kind_of(floats) + 100 * kind_of(lambda x: x)
+    # The branches that are not taken need not compile.
+    out[11, i] = i.weight if isinstance(i, Weighted) else 1 if type(i) is amp.int32 else i.x
+    if type(words[idx]) is not type(i) and not isinstance(floats[idx], int):
+        out[11, i] += 1
+
+
+def test_types_of_values(accelerator_view):
+    floats, words, small = (amp.array_view(np.ones(3, dtype)) for dtype in (np.float32, np.uint32, np.int8))
+    structs, out = amp.array_view(np.zeros(3, Weighted)), amp.array_view(np.zeros((12, 3), np.int32))
+    amp.parallel_for_each(accelerator_view, floats.extent, kinds, floats, words, small, structs, out)
+    expected = [1, 2, 3, 4, 5, 6, 7, 888, 99, 10, 1111, 2]
+    np.testing.assert_array_equal(np.asarray(out), np.repeat(expected, 3).reshape(12, 3))
+    on_host = [kind_of(x) for x in (amp.float3(1, 2, 3), Point(2.0), Weighted(1.0), amp.index(1), (1, 2), True)]
+    assert on_host == expected[:6] and kind_of(np.uint32(1)) == 7 and kind_of(3) == 8 and kind_of(None) == 10
+
+
+def test_isinstance_computes_nothing(accelerator_view):
+    @amp.kernel
+    def kernel(idx, values, out):
+        if isinstance(amp.precise_math.erf(values[idx]), float):
+            out[idx] = 1
+
+    values, out = amp.array_view(np.zeros(3, np.float32)), amp.array_view(np.zeros(3, np.int32))
+    assert "erf" not in kernel.inspect(values.extent, values, out).glsl
+    amp.parallel_for_each(accelerator_view, values.extent, kernel, values, out)
+    assert np.asarray(out).tolist() == [1, 1, 1]

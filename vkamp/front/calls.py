@@ -37,7 +37,7 @@ from vkamp.front.sequences import is_range, sequence_of, spread
 from vkamp.front.subgroups import call_clustered, call_subgroup
 from vkamp.front.table import apply_row, apply_to_components
 from vkamp.front.target import call_has
-from vkamp.front.type_of import type_of
+from vkamp.front.type_of import is_instance, type_of
 from vkamp.front.value_classes import construct_value, is_value_class, replaced
 from vkamp.front.values import (
     BarrierRef,
@@ -306,6 +306,7 @@ _PYTHON_CALLS: dict[int, Callable[[Context, ast.Call], Value]] = {
     id(ord): _ord,
     id(np.dtype): _dtype,
     id(type): type_of,
+    id(isinstance): is_instance,
     id(hasattr): _has_attribute,
 }
 
@@ -354,12 +355,15 @@ def _type_call(ctx: Context, target: type, node: ast.Call) -> Value:
 
 def _read_number(ctx: Context, text: str, kind: Scalar, node: ast.Call) -> Constant:
     """The number that a string is converted to, as in ``float("inf")``."""
+    if kind == BOOL:
+        ctx.fail("VKA101", node.args[0], what="strings", advice="write `True` or `False`")
     try:
-        if kind != BOOL:
-            return Constant(int(text) if kind.is_integer else float(text))
+        return Constant(int(text) if kind.is_integer else float(text))
     except ValueError:
-        pass
-    ctx.fail("VKA101", node.args[0], what="strings", advice="write the number itself")
+        name, shown = ctx.text(node.func), ctx.text(node.args[0])
+    what = f"`{name}({shown})`: the string is not a {'whole number' if kind.is_integer else 'number'}"
+    example = 12 if kind.is_integer else 1.5
+    ctx.fail("VKA101", node.args[0], what=what, advice=f"write the number itself, such as `{example}`")
 
 
 def _cast(ctx: Context, target: Any, kind: Scalar, value: Value, node: ast.Call, part: ast.expr) -> Value:

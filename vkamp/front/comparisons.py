@@ -35,6 +35,10 @@ def comparison(ctx: Context, node: ast.Compare) -> Value:
         # An argument that a call of a device function leaves out.
         left = ctx.expr(node.left)
         return Constant((left == Object(None)) == isinstance(node.ops[0], ast.Is))
+    if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        types = [_type_of(value) for value in ctx.operands(node.left, node.comparators[0])]
+        if None not in types:
+            return Constant((types[0] == types[1]) == isinstance(node.ops[0], ast.Is))
     for op in node.ops:
         if type(op) not in _COMPARE:
             _no_comparison(ctx, op, node)
@@ -42,6 +46,11 @@ def comparison(ctx: Context, node: ast.Compare) -> Value:
         left, right = ctx.operands(node.left, node.comparators[0])
         return compare_two(ctx, node.ops[0], left, right, node, node.left, node.comparators[0])
     return _chain(ctx, node)
+
+
+def _type_of(value: Value) -> Any:
+    """The type that a value of the compiler is, if it is one."""
+    return value.value if isinstance(value, Object) and isinstance(value.value, (type, np.dtype)) else None
 
 
 def _no_comparison(ctx: Context, op: ast.cmpop, node: ast.Compare) -> NoReturn:

@@ -178,8 +178,6 @@ _PYTHON: dict[str, str] = {
     "sorted": _SORT,
     "map": _MEMORY,
     "filter": _MEMORY,
-    "isinstance": _TYPES,
-    "type": _TYPES,
     "issubclass": _TYPES,
     "divmod": "write `x // y` and `x % y`",
     "complex": "use two numbers",

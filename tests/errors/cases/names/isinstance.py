@@ -7,7 +7,7 @@ FLOATS = amp.array_view(np.zeros(12, np.float32))
 
 @amp.kernel
 def typed(idx, a):
-    if isinstance(a[idx], float):
+    if isinstance(a, amp.array_view):
         a[idx] = 0.0
 
 

@@ -9,7 +9,7 @@ a = amp.array_view(np.ones(8, np.float32))
 
 @amp.kernel
 def scale(idx, a):
-    if isinstance(a[idx], float):
+    if isinstance(a, np.ndarray):
         a[idx] *= 2.0
 
 
