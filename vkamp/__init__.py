@@ -162,9 +162,9 @@ from vkamp.progress import set_reporter as _set_reporter
 from vkamp.run import accelerators as _accelerators
 from vkamp.run.accelerators import accelerator as accelerator
 from vkamp.run.accelerators import accelerator_view as accelerator_view
-from vkamp.run.accelerators import queuing_mode as queuing_mode
-from vkamp.run.accelerators import queuing_mode_automatic as queuing_mode_automatic
-from vkamp.run.accelerators import queuing_mode_immediate as queuing_mode_immediate
+from vkamp.run.queuing import queuing_mode as queuing_mode
+from vkamp.run.queuing import queuing_mode_automatic as queuing_mode_automatic
+from vkamp.run.queuing import queuing_mode_immediate as queuing_mode_immediate
 from vkamp.tracebacks import entry_point as _entry_point
 
 __version__ = _VERSION

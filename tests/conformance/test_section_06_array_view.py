@@ -386,7 +386,9 @@ def test_readonly_members():
 
 
 @row(
-    "6", "numpy: conversion, len, iteration, slices, repr", differs="beyond C++ AMP; nothing wraps, nothing is cut off"
+    "6",
+    "numpy: conversion, len, iteration, slices, repr",
+    differs="beyond C++ AMP; negative bounds of slices count from the end, nothing is cut off",
 )
 def test_numpy_manners():
     raw = numbers(3, 4)
@@ -396,6 +398,9 @@ def test_numpy_manners():
     assert len(view) == 3 and [row.extent for row in view] == [(4,)] * 3
     assert list(view[1]) == [4, 5, 6, 7]
     assert np.array_equal(np.asarray(view[1:, ::2]), raw[1:, ::2])
+    assert np.array_equal(np.asarray(view[:-1, -2:]), raw[:-1, -2:])
+    with pytest.raises(amp.AmpError, match="0:9 is not inside 0:3"):
+        view[0:9]
     assert repr(view) == "array_view(extent(3, 4), int32)"
     assert np.shares_memory(np.from_dlpack(view), raw)
     with pytest.raises(TypeError, match="cannot be pickled"):

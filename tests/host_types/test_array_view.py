@@ -223,22 +223,31 @@ class TestSubscripts:
             np.s_[:],
             np.s_[np.int64(1) :, 4:5],
             np.s_[::-1, 4:1:-2],
+            np.s_[:-1, -3:],
+            np.s_[-1:, -4:-1:2],
+            np.s_[-1:-3:-1, -1::-2],
         ):
             assert isinstance(v[key], array_view)
             np.testing.assert_array_equal(np.asarray(v[key]), raw[key])
         v[1:, 2:][1, 2] = 99
         assert raw[2, 4] == 99
-        for key, shown in ((np.s_[-1:], "-1:3"), (np.s_[0:4], "0:4"), (np.s_[3:], "3:3")):
+        for key, shown in ((np.s_[-4:], "-4:3"), (np.s_[:-4], "0:-4"), (np.s_[0:4], "0:4"), (np.s_[3:], "3:3")):
             with refused(AmpError, f"slice of extent(3, 5), dimension 0: {shown} is not inside 0:3"):
                 v[key]
         with refused(AmpError, "slice of extent(3, 5), dimension 1: 2:2 is empty"):
             v[:, 2:2]
+        with refused(AmpError, "slice of extent(3, 5), dimension 1: -1:-3 is empty"):
+            v[:, -1:-3]
         with refused(AmpError, "slice of extent(3, 5), dimension 0: step 0"):
             v[::0]
         with refused(AmpError, "slice of extent(3, 5), dimension 0: 0:2 is empty"):
             v[0:2:-1]
         with refused(IndexError, "index 5 is outside dimension 1 of extent(3, 5)"):
             v[1:, 5]
+        with refused(
+            IndexError, "index -1 is outside dimension 1 of extent(3, 5): negative subscripts do not count from the end"
+        ):
+            v[1:, -1]
         with refused(TypeError, "subscripts next to a slice must be integers or slices, got float"):
             v[1:, 1.0]
         with refused(TypeError, "extent(3, 5) has rank 2, got 3 subscripts"):
@@ -246,7 +255,8 @@ class TestSubscripts:
 
     @pytest.mark.parametrize("row", [-1, 3])
     def test_projection_outside(self, raw, refused, row):
-        with refused(AmpError, f"projection {row} is outside dimension 0 of extent(3, 5)"):
+        hint = ": negative subscripts do not count from the end" if row < 0 else ""
+        with refused(AmpError, f"projection {row} is outside dimension 0 of extent(3, 5){hint}"):
             array_view(raw)[row]
 
     def test_wrong_subscripts(self, raw, refused):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import re
+import subprocess
+import sys
+import tempfile
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -393,6 +399,48 @@ def test_views(info):
     assert immediate._queue.immediate
     assert info.name not in repr(view)
     assert owner.device_path in repr(view)
+
+
+@pytest.mark.parametrize("wanted", [None, "kompute", "vulkan"])
+def test_pickled_accelerators_and_views(info, wanted):
+    owner = accelerator(info.index, engine=wanted)
+    assert pickle.loads(pickle.dumps(owner)) == owner == copy.deepcopy(owner)
+    view = owner.default_view
+    assert pickle.loads(pickle.dumps(view)) == view == copy.deepcopy(view)
+    own = owner.create_view(amp.queuing_mode_immediate)
+    assert copy.copy(own) == own == copy.deepcopy([own])[0]
+    other, again = pickle.loads(pickle.dumps([own, own]))
+    assert other == again != own
+    assert (other.accelerator, other.queuing_mode) == (owner, amp.queuing_mode_immediate)
+
+
+def test_pickled_views_without_a_device():
+    for path in ("reference", "cpu"):
+        view = accelerator(path).default_view
+        assert pickle.loads(pickle.dumps(view)) == view
+    auto = accelerator.get_auto_selection_view()
+    assert pickle.loads(pickle.dumps(auto)).is_auto_selection
+
+
+def test_a_view_for_another_process(info):
+    program = """
+        import pickle, sys
+        import numpy as np
+        import vkamp as amp
+
+        view = pickle.load(sys.stdin.buffer)
+        values = amp.array(amp.extent(5), amp.int32, range(5), accelerator_view=view)
+        @amp.parallel_for_each(view, values.extent)
+        def _(idx):
+            values[idx] *= 3
+        print(view.accelerator.device_path, view.queuing_mode.value, np.asarray(values).tolist())
+        """
+    view = accelerator(info.index).create_view(amp.queuing_mode_immediate)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "program.py")
+        path.write_text(textwrap.dedent(program))
+        ran = subprocess.run([sys.executable, path], input=pickle.dumps(view), capture_output=True, check=True)
+    assert ran.stdout.decode().strip() == f"{view.accelerator.device_path} immediate [0, 3, 6, 9, 12]"
 
 
 def test_an_accelerator_view_is_not_made_from_nothing():

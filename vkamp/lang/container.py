@@ -88,10 +88,15 @@ def position(key: Any, shape: tuple[int, ...], what: object) -> tuple[int, ...]:
         raise TypeError(f"{what!r} has rank {len(shape)} and takes {len(shape)} subscripts, got {len(where)}")
     for i, n in zip(where, shape, strict=True):
         if not 0 <= i < n:
-            hint = "negative subscripts do not count from the end" if i < 0 else f"the last position is {n - 1}"
+            hint = from_the_end(i) or f": the last position is {n - 1}"
             dim = "" if len(where) == 1 else f" in dimension {where.index(i)}"
-            raise IndexError(f"index {where if len(where) > 1 else i} is outside {extent(shape)!r}: {hint}{dim}")
+            raise IndexError(f"index {where if len(where) > 1 else i} is outside {extent(shape)!r}{hint}{dim}")
     return where
+
+
+def from_the_end(i: int) -> str:
+    """The hint of an error for a negative subscript."""
+    return ": negative subscripts do not count from the end" if i < 0 else ""
 
 
 def _refuse_subscript(part: object, what: object) -> NoReturn:

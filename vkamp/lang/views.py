@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, overload
@@ -20,6 +19,7 @@ from vkamp.lang.container import (
     Container,
     container_shape,
     convert_array,
+    from_the_end,
     is_integer,
     position,
 )
@@ -30,6 +30,7 @@ from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import ByteSet, Layout
+from vkamp.lang.slices import has_slices, sliced
 from vkamp.lang.sources import container_in, has_memory, is_masked, memory_of
 from vkamp.lang.storage import Location, host_location
 from vkamp.tracebacks import entry_point
@@ -214,14 +215,14 @@ class array_view(Container):
     def __getitem__(self, key: _Subscript | _Slices) -> Any:
         if self.rank > 1 and is_integer(key):
             return self._projection(key)
-        if _has_slices(key):
-            return self._derived(_sliced(self._layout, key))
+        if has_slices(key):
+            return self._derived(sliced(self._layout, key))
         where = position(key, self._layout.shape, self)
         node = element_at(self._host_read(), where)
         return resolve(self, (where,), node)
 
     def __setitem__(self, key: _Subscript | _Slices, value: Any) -> None:
-        if _has_slices(key):
+        if has_slices(key):
             raise TypeError(f"{self!r} assigns single elements: write copy(values, v[...]) for a part of it")
         if self.rank > 1 and is_integer(key):
             raise TypeError(
@@ -238,7 +239,7 @@ class array_view(Container):
         layout = self._layout
         row = int(key)
         if not 0 <= row < layout.shape[0]:
-            raise AmpError(f"projection {row} is outside dimension 0 of {self.extent!r}")
+            raise AmpError(f"projection {row} is outside dimension 0 of {self.extent!r}{from_the_end(row)}")
         offset = layout.offset + row * layout.strides[0]
         return self._derived(Layout(offset, layout.shape[1:], layout.strides[1:], layout.dtype))
 
@@ -610,49 +611,6 @@ def _reinterpret(layout: Layout, dtype: np.dtype[Any]) -> Layout:
     if nbytes % dtype.itemsize:
         raise AmpError(f"{nbytes} bytes are not a whole number of {dtype.itemsize}-byte elements")
     return Layout.dense(layout.offset, (nbytes // dtype.itemsize,), dtype)
-
-
-def _has_slices(key: object) -> bool:
-    return isinstance(key, slice) or (isinstance(key, tuple) and any(isinstance(part, slice) for part in key))
-
-
-def _sliced(layout: Layout, key: Any) -> Layout:
-    """The elements that integers and slices select; an integer removes its dimension, missing subscripts select whole
-    dimensions."""
-    parts = key if isinstance(key, tuple) else (key,)
-    if len(parts) > len(layout.shape):
-        raise TypeError(f"{_extent(layout.shape)!r} has rank {len(layout.shape)}, got {len(parts)} subscripts")
-    offset, shape, strides = layout.offset, list[int](), list[int]()
-    for dimension, (n, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
-        part = parts[dimension] if dimension < len(parts) else slice(None)
-        if isinstance(part, slice):
-            first, length, step = _range_of(part, n, f"slice of {_extent(layout.shape)!r}, dimension {dimension}:")
-            shape.append(length)
-            strides.append(step * stride)
-        elif is_integer(part):
-            first = int(part)
-            if not 0 <= first < n:
-                raise IndexError(f"index {first} is outside dimension {dimension} of {_extent(layout.shape)!r}")
-        else:
-            raise TypeError(f"subscripts next to a slice must be integers or slices, got {type(part).__name__}")
-        offset += first * stride
-    return Layout(offset, tuple(shape), tuple(strides), layout.dtype)
-
-
-def _range_of(part: slice, n: int, where: str) -> tuple[int, int, int]:
-    """First position, length and step of a slice of ``n`` positions. It neither wraps nor clips."""
-    step = 1 if part.step is None else operator.index(part.step)
-    if step == 0:
-        raise AmpError(f"{where} step 0")
-    begin, end = (0, n) if step > 0 else (n - 1, -1)
-    first = begin if part.start is None else operator.index(part.start)
-    stop = end if part.stop is None else operator.index(part.stop)
-    if not (0 <= first < n and (part.stop is None or 0 <= stop <= n)):
-        raise AmpError(f"{where} {first}:{stop} is not inside 0:{n}")
-    length = -((first - stop) // step)
-    if length < 1:
-        raise AmpError(f"{where} {first}:{stop} is empty")
-    return first, length, step
 
 
 def _section_box(args: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -7,13 +7,12 @@ Kompute's and the direct one; others are added by :func:`register_engine`.
 from __future__ import annotations
 
 import contextlib
-import enum
 import os
 import threading
 import weakref
 from collections.abc import Callable
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +23,10 @@ from vkamp.lang.capturing import refuse
 from vkamp.lang.completion import completed, completion_future, completion_of
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
 from vkamp.run import devices, libraries
-from vkamp.run.engine import DeviceInfo, Engine, Limits, Queue, Sink, Statistics
+from vkamp.run.engine import DeviceInfo, Engine, Limits, Observer, Queue, Statistics
 from vkamp.run.host_storage import HostStorage
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.queuing import queuing_mode, queuing_mode_automatic, queuing_mode_immediate
 from vkamp.run.workarounds import faults_of
 from vkamp.tracebacks import entry_point
 
@@ -36,22 +36,7 @@ _KOMPUTE, _DIRECT, _AUTO = "kompute", "vulkan", "auto"
 _VULKAN_ENGINES = (_KOMPUTE, _DIRECT)
 _CPU = "cpu"
 _DEFAULT = "default"
-#: major in the high 16 bits: the device model is AMP 1.2's.
-_VERSION = (1 << 16) | 2
-
-
-class queuing_mode(enum.Enum):
-    """When launches on a view are submitted (AMP: ``queuing_mode``)."""
-
-    immediate = "immediate"
-    automatic = "automatic"
-
-
-#: Every launch is submitted before the call returns.
-queuing_mode_immediate = queuing_mode.immediate
-#: A launch is submitted immediately if the device is idle. While the device is busy, launches are collected and
-#: submitted together.
-queuing_mode_automatic = queuing_mode.automatic
+_VERSION = (1 << 16) | 2  # the device model is AMP 1.2's
 
 
 class _Engines:
@@ -432,6 +417,10 @@ class accelerator:
     def __repr__(self) -> str:
         return f"<accelerator {self.device_path}: {self.description}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        path, engine = self.device_path.partition("@")[0], self.engine
+        return _unpickled, (path, engine if engine in _VULKAN_ENGINES else None)
+
 
 class _View:
     """What views that are equal share: accelerator, queuing mode, and the queue (None on ``"cpu"``)."""
@@ -469,16 +458,6 @@ def _open(owner: accelerator) -> Queue:
             _engines.default = None
             owner._info = again
         return queue
-
-
-class Observer(Protocol):
-    """What a profile implements to get the events of queues."""
-
-    def sink(self, queue: Queue) -> Sink:
-        """The collector of the events of a queue."""
-
-    def missed(self, queue: Queue, reason: AmpError) -> None:
-        """Reports a queue whose events are missing."""
 
 
 def _attach(queue: Queue, observer: Observer) -> None:
@@ -527,7 +506,8 @@ class accelerator_view:
     """A queue of an accelerator: launches on it run in order (AMP: ``accelerator_view``).
 
     Views come from ``accelerator.default_view`` and ``accelerator.create_view``; a copy is the same view, and equal. A
-    view of ``"cpu"`` stores data but runs no kernels.
+    view of ``"cpu"`` stores data but runs no kernels. A pickled view is one of the accelerator with the same path where
+    it is unpickled: its default view, or a new one of the same queuing mode.
     """
 
     __slots__ = ("__weakref__", "_identity", "_is_auto", "_view")
@@ -646,6 +626,26 @@ class accelerator_view:
 
     def __repr__(self) -> str:
         return f"<accelerator_view of {self.accelerator.device_path}, {self.queuing_mode.value}>"
+
+    def __copy__(self) -> accelerator_view:
+        return accelerator_view(self)
+
+    def __deepcopy__(self, memo: object) -> accelerator_view:
+        return accelerator_view(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        is_default = _engines.default_views.get(self._info) is self._view
+        return _unpickled_view, (self.accelerator, None if is_default else self.queuing_mode, self._is_auto)
+
+
+def _unpickled(path: str, engine: str | None) -> accelerator:
+    return accelerator(path, engine=engine)
+
+
+def _unpickled_view(owner: accelerator, mode: queuing_mode | None, is_auto: bool) -> accelerator_view:
+    if is_auto:
+        return accelerator.get_auto_selection_view()
+    return owner.default_view if mode is None else owner.create_view(mode)
 
 
 def _no_kernels() -> str:

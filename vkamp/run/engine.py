@@ -11,13 +11,13 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.artifacts import Executable, MatrixShape
-from vkamp.errors import UnsupportedFeatureError
+from vkamp.errors import AmpError, UnsupportedFeatureError
 from vkamp.lang.region import ByteSet, Footprint
 from vkamp.records import dataclass
 
@@ -393,6 +393,16 @@ class Queue(ABC):
     @abstractmethod
     def close(self) -> None:
         """Waits for what was submitted; afterwards every use raises ``AmpError``. It may be called twice."""
+
+
+class Observer(Protocol):
+    """What a profile implements to get the events of queues."""
+
+    def sink(self, queue: Queue) -> Sink:
+        """The collector of the events of a queue."""
+
+    def missed(self, queue: Queue, reason: AmpError) -> None:
+        """Reports a queue whose events are missing."""
 
 
 class Engine(ABC):
