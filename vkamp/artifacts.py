@@ -67,6 +67,11 @@ class Domain:
         return len(self.shape)
 
     @property
+    def is_single(self) -> bool:
+        """Whether it has one thread."""
+        return all(size == 1 for size in self.shape)
+
+    @property
     def tiles(self) -> tuple[int, ...]:
         """Tiles per dimension; without a tile, threads."""
         if self.tile is None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
 
@@ -504,3 +507,48 @@ def test_the_same_launch_with_other_sizes(accelerator_view):
         out = amp.array(amp.extent(size), amp.int32, np.zeros(size, I32), accelerator_view=accelerator_view)
         amp.parallel_for_each(accelerator_view, out.extent, ones, out)
         same(np.asarray(out), 1)
+
+
+@amp.kernel
+def tally(i, numbers, totals):
+    for k in range(numbers.extent[0]):
+        totals[0] += numbers[k]
+        totals[1] = max(totals[1], numbers[k])
+    totals[2] = 7
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1, 1)])
+def test_a_single_thread_updates_elements(accelerator_view, shape, recwarn):
+    """What races between threads is no race of one, whichever launch was first."""
+    numbers, totals = amp.array_view(np.array([3, 9, 4], I32)), amp.array_view(np.zeros(3, I32))
+    several = amp.extent((2,) * len(shape))
+    for count in (1, 2, 3):
+        amp.parallel_for_each(accelerator_view, amp.extent(shape), tally, numbers, totals)
+        same(np.asarray(totals), [16 * count, 9, 7])
+        with pytest.raises(amp.CompileError, match="VKA610: all threads update this one element of `totals`"):
+            amp.parallel_for_each(accelerator_view, several, tally, numbers, totals)
+    assert amp.check(accelerator_view, amp.extent(shape), tally, numbers, totals).ok
+    totals.synchronize()
+    assert not [each for each in recwarn if issubclass(each.category, amp.RaceWarning)]
+
+
+@amp.kernel
+def mark(i, out, *, value: amp.constant):
+    out[0] = value
+
+
+#: Each test compiles a kernel of its own.
+VALUES = itertools.count(5)
+
+
+def test_several_threads_are_warned_of_after_a_single_one(accelerator_view):
+    out, value = amp.array_view(np.zeros(2, I32)), next(VALUES)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            amp.parallel_for_each(accelerator_view, amp.extent(1), mark, out, value=value)
+        same(np.asarray(out), [value, 0])
+        assert not caught
+        for _ in range(2):
+            mark.inspect(amp.extent(2), out, value=value)
+    assert [str(each.message)[:6] for each in caught] == ["VKA620"]

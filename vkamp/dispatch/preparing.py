@@ -65,6 +65,8 @@ class KernelPrograms:
         default_factory=dict
     )
     checked_executables: dict[Any, Executable] = field(default_factory=dict)
+    #: Whether its launches have reported the races of several threads.
+    reported: bool = False
     #: The registry of the warnings about it.
     warned: dict[Any, Any] = field(default_factory=dict)
     #: The hand-edited shaders that its launches use, and the state of the folder in which they were found.
@@ -206,7 +208,9 @@ def compiled(kernel: Any, args: tuple[Any, ...], constants: dict[str, Any]) -> p
     arguments = pipeline.collect(found.function, args, constants, found.owner)
     view = target_view(None, arguments.containers)
     request = pipeline.make_request(found.function, found.precise, 1, None, arguments, view)
-    return _compile(request, {**arguments.captured, **device_traits(view)}, keep=True).compiled
+    found_programs = _compile(request, {**arguments.captured, **device_traits(view)}, keep=True)
+    pipeline.report_races(found_programs.compiled)
+    return found_programs.compiled
 
 
 def prepare_again(prepared: PreparedLaunch) -> PreparedLaunch:
@@ -292,6 +296,9 @@ def _made(
     captured = {**arguments.captured, **device_traits(view, request.subgroup, lowered=lowered)}
     programs = _compile(request, captured, keep=not is_reference(view))
     compiled = programs.compiled
+    if compiled.certain_races and not programs.reported and not domain.is_single:
+        pipeline.report_races(compiled)
+        programs.reported = True
     if request.subgroup is not None:
         check_required_subgroup(request.subgroup, compiled, domain, view)
     check_kernel(compiled, view)

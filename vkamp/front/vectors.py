@@ -53,6 +53,10 @@ def attribute(ctx: Context, owner: Value, kind: Vector, name: str, node: ast.Att
     if letters is None:
         families = f"{kind.letters} or {'rgba'[: kind.count]}"
         help_text = f"its components are distinct letters of {families}: `{ctx.text(node.value)}.x`"
+        if 2 <= len(name) <= 4 and all(letters_of(letter, kind.count) for letter in name):
+            once = name[:1] if len(set(name)) == 1 else name
+            parts = ", ".join(f"{ctx.text(node.value)}.{letter}" for letter in once)
+            help_text += f"; for these write `{advice.language_alias(ctx)}.{kind.part(name)}({parts})`"
         ctx.fail("VKA206", node, owner=advice.with_article(kind), name=name, advice=help_text)
     span = ctx.span(node)
     if isinstance(owner, Element):

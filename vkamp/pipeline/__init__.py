@@ -85,6 +85,12 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
     return compiled if place is None else kernel_cache.keep_kernel(place, request, captured, compiled, store)
 
 
+def report_races(compiled: Compiled) -> None:
+    """Raises or warns of the races that a launch of several threads has for certain."""
+    for finding in compiled.certain_races:
+        compiler_module().warn_of_race(finding)
+
+
 def load_early() -> None:
     """Loads the compiler and starts glslang, unless the user's cache has kernels of this version of vkamp.
 

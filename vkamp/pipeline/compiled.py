@@ -19,6 +19,8 @@ from vkamp.records import dataclass
 
 if TYPE_CHECKING:
     from vkamp.check.race_prover.report import RaceVerdicts
+    from vkamp.check.races import RaceFinding
+    from vkamp.errors import CompileError
     from vkamp.ir.nodes import Kernel
 
 
@@ -68,6 +70,8 @@ class Compiled:
     tables: Mapping[str, NDArray[Any]] = field(default_factory=dict, repr=False, compare=False)
     #: Whether it, or a function that it calls, has a loop.
     loops: bool = False
+    #: The races of a launch of several threads, if the kernel has no tiles: errors, or what to warn of.
+    certain_races: tuple[CompileError | RaceFinding, ...] = field(default=(), repr=False, compare=False)
     #: Whether there was something to warn of.
     warned: bool = False
     #: What its programs are kept under, and in which cache; ``None`` if they are not.

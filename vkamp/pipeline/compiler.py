@@ -27,8 +27,8 @@ from vkamp.check.blocks import writes_everything as writes_everything
 from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.reuse import check_reuse
-from vkamp.check.uniformity import check_uniformity
-from vkamp.errors import BarrierWarning, InternalCompilerError, RaceWarning, Span
+from vkamp.check.uniformity import Uniformity, check_uniformity
+from vkamp.errors import BarrierWarning, CompileError, InternalCompilerError, RaceWarning, Span
 from vkamp.front import Request
 from vkamp.front.context import Context
 from vkamp.front.lower import Lowered
@@ -94,18 +94,31 @@ def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
     uniformity = _required("uniformity", kernel, lambda: check_uniformity(copied))
     _required("reused memory", kernel, lambda: check_reuse(copied, uniformity))
     # The check of races uses the uniformity, so that it accepts an update by a single thread.
-    certain = _required("certain races", kernel, lambda: check_certain_races(copied, uniformity))
-    for finding in certain:
-        _warn(finding, RaceWarning)
+    certain = _required("certain races", kernel, lambda: _certain_races(copied, uniformity))
+    if kernel.tile is not None:
+        for finding in certain:
+            warn_of_race(finding)
     if is_ours:
         # Proofs take more than half of the time of a large kernel. The library's tests have read the advice.
-        return _required("facts", kernel, lambda: _compiled(kernel, lambda: _judged(kernel), lowered, bool(certain)))
+        return _required(
+            "facts", kernel, lambda: _compiled(kernel, lambda: _judged(kernel), lowered, bool(certain), certain)
+        )
     with recorded() as failures:
         races = optional("races", kernel, lambda: judge_races(copied, uniformity), RaceVerdicts)
     for finding in races.advice:
         _warn(finding, BarrierWarning)
     warned = bool(certain or races.advice or failures)
-    return _required("facts", kernel, lambda: _compiled(kernel, lambda: races, lowered, warned))
+    return _required("facts", kernel, lambda: _compiled(kernel, lambda: races, lowered, warned, certain))
+
+
+def _certain_races(kernel: ir.Kernel, uniformity: Uniformity) -> tuple[CompileError | RaceFinding, ...]:
+    """The findings; without tiles an error is one of them, as the launch may have a single thread."""
+    try:
+        return tuple(check_certain_races(kernel, uniformity))
+    except CompileError as error:
+        if kernel.tile is not None:
+            raise
+        return (error,)
 
 
 def _is_ours(request: Request) -> bool:
@@ -128,7 +141,13 @@ def _judged(kernel: ir.Kernel) -> RaceVerdicts:
     return optional("races", kernel, judge, RaceVerdicts)
 
 
-def _compiled(kernel: ir.Kernel, judge: Callable[[], RaceVerdicts], lowered: Lowered, warned: bool) -> Compiled:
+def _compiled(
+    kernel: ir.Kernel,
+    judge: Callable[[], RaceVerdicts],
+    lowered: Lowered,
+    warned: bool,
+    certain: tuple[CompileError | RaceFinding, ...] = (),
+) -> Compiled:
     """A kernel with what launches must know of it."""
     whole = FullKernel(kernel, judge)
     return Compiled(
@@ -148,6 +167,7 @@ def _compiled(kernel: ir.Kernel, judge: Callable[[], RaceVerdicts], lowered: Low
         declared=_declared(kernel),
         tables=tables_of(kernel),
         loops=any(isinstance(each, (ir.For, ir.While)) for each in kernel.statements()),
+        certain_races=() if kernel.tile is not None else certain,
         warned=warned,
         whole=lambda: whole,
     )
@@ -165,6 +185,13 @@ def _place_in_kernel(error: Exception) -> Span | None:
         if isinstance(context, Context) and isinstance(node, (ast.stmt, ast.expr)):
             found = context.source.span(node)
     return found
+
+
+def warn_of_race(finding: CompileError | RaceFinding) -> None:
+    """Reports a race of a launch: raises what is an error, and warns of the rest."""
+    if isinstance(finding, CompileError):
+        raise finding.with_traceback(None)
+    _warn(finding, RaceWarning)
 
 
 def _warn(finding: RaceFinding, kind: type[Warning]) -> None:

@@ -296,7 +296,7 @@ def _meaning(place: str, names: Iterable[_Name], values: Iterable[Any], constant
 _FACTS = tuple(
     each.name
     for each in dataclasses.fields(Compiled)
-    if each.name not in ("guards", "constants", "whole", "warned", "key", "cache")
+    if each.name not in ("guards", "constants", "whole", "certain_races", "warned", "key", "cache")
 )
 
 
