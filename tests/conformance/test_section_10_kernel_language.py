@@ -418,7 +418,7 @@ def uses_list(i, out):
 
 
 def asks_type(i, out):
-    out[i] = isinstance(i, int)
+    out[i] = isinstance(out, amp.array_view)
 
 
 def out_of_range(i, out):
@@ -503,8 +503,8 @@ FORBIDDEN = {
     ),
     "dynamic_cast, typeid": (
         asks_type,
-        "`isinstance` is an ordinary Python function, which a kernel cannot call; "
-        "types are known when the kernel is compiled: write a kernel for each type",
+        "kernels do not support `isinstance` of `amp.array_view`; "
+        'write `hasattr(x, "extent")`, which is true of containers, arrays and their rows',
     ),
     "out-of-range literals": (
         out_of_range,
@@ -544,7 +544,11 @@ FORBIDDEN = {
 
 
 @row("10", "forbidden: goto, try/throw, exception specifications")
-@row("10", "forbidden: dynamic_cast, typeid, pointer casts")
+@row(
+    "10",
+    "forbidden: dynamic_cast, typeid, pointer casts",
+    differs="`type(x)` and `isinstance(x, T)` of values are compile-time constants",
+)
 @row(
     "10",
     "forbidden: static locals, new/delete, virtual, function pointers, varargs",

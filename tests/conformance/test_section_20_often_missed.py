@@ -43,7 +43,8 @@ def test_outside():
         lambda: view.section(0, 0, 0, 1),
         lambda: view.section(3, 0, 1, 1),
         lambda: view.section(amp.index(0, 4)),
-        lambda: view[-2:],
+        lambda: view[-4:],
+        lambda: view[0:4],
     ):
         with pytest.raises((IndexError, amp.AmpError)):
             use()

@@ -278,3 +278,30 @@ def test_what_a_launch_runs():
         uses_globals(0, 1)
     with pytest.raises(TypeError, match=r"write amp.parallel_for_each\(domain, uses_globals, ...\)"):
         uses_globals[2, 64](1)
+
+
+class Marked:
+    def __init__(self, empty):
+        self.empty = empty
+
+    @amp.kernel
+    def fill(self, i, slots):
+        if slots[i] == self.empty:
+            slots[i] = 6
+
+
+def test_numbers_of_closures_that_int32_cannot_hold(accelerator_view):
+    """They are constants, as those of modules are, and take the type of what they meet."""
+    slots, out = amp.array_view(np.array([1, 2**32 - 1, 7], np.uint32)), amp.array_view(np.zeros(3, I32))
+
+    def find(empty, large):
+        @amp.parallel_for_each(accelerator_view, out.extent)
+        def _(i):
+            out[i] = (slots[i] == empty) + 2 * (large > 5)
+
+        same(np.asarray(out), (np.asarray(slots) == empty) + 2 * (large > 5))
+
+    find(0xFFFFFFFF, 1e300)
+    find(7, 1.0)
+    amp.parallel_for_each(accelerator_view, slots.extent, Marked(0xFFFFFFFF).fill, slots)
+    same(np.asarray(slots), [1, 6, 7])

@@ -269,6 +269,8 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
         return "pass each of its containers as a separate argument"
     if isinstance(value, (list, set, tuple)):
         tuples = "make it a tuple of numbers, which are compile-time constants, or " if captured else ""
+        if isinstance(value, tuple) and not captured:
+            tuples = f"pass its items one by one, or as constants of the kernel, `*, {name}: amp.constant`, or "
         return f"{tuples}pass an amp.array_view over a numpy array of its values"
     if isinstance(value, FunctionType):
         known = value.__name__.isidentifier()

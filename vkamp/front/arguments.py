@@ -237,7 +237,7 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
         # The type is known when the memory of all containers is: see make_request.
         return ObjectType(value)
     if is_number(value):
-        return _number(out, function, name, value, captured=captured)
+        return (_captured_number if captured else _number)(out, function, name, value)
     if is_exact_number(value):
         out.scalars[name] = value.item()
         return ScalarType(_scalar_type(function, name, value[()]))
@@ -334,11 +334,7 @@ def _captured_by(out: Arguments, function: FunctionType, origin: str, path: str,
     if operators.is_object(value):
         return _classify(out, function, path, value, captured=True)
     if operators.is_value(value) and origin != "builtin":
-        try:
-            return _number(out, function, path, value, captured=True)
-        except AmpError:
-            # A number that its type cannot hold is compared by value.
-            return ConstantType(value)
+        return _captured_number(out, function, path, value)
     if origin in ("global", "builtin"):
         return None
     return _part_of_program(out, function, path, value)
@@ -360,7 +356,15 @@ def _part_of_program(out: Arguments, function: FunctionType, path: str, value: A
     return _host_type(path, value)
 
 
-def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool) -> ScalarType:
+def _captured_number(out: Arguments, function: FunctionType, name: str, value: Any) -> ArgType:
+    """A number from outside the kernel: one that its type cannot hold is a constant, as those of modules are."""
+    try:
+        return _number(out, function, name, value, captured=True)
+    except AmpError:
+        return ConstantType(value)
+
+
+def _number(out: Arguments, function: FunctionType, name: str, value: Any, *, captured: bool = False) -> ScalarType:
     if captured or isinstance(value, np.int64):
         value = plain_number(value)
     kind = _scalar_type(function, name, value)
