@@ -292,7 +292,7 @@ MESSAGES: dict[str, Message] = {
     ),
     "VKA504": Message(
         "the tile_static arrays of `{kernel}` have {bytes} bytes; {device} has {limit} per tile",
-        "make them smaller, or use smaller elements: `{name}` alone has {size} bytes",
+        "make them smaller, or let them share memory by `with amp.tile_scope():`; `{name}` alone has {size} bytes",
         kind="unsupported",
     ),
     # -- 6xx: barriers and races
