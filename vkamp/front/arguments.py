@@ -141,6 +141,23 @@ def _launch_instead(function: FunctionType, params: tuple[str, ...], given: int)
     return f": the first parameter is the thread's index, write `def {function.__name__}(idx, {', '.join(names)}):`"
 
 
+#: Names that people give to the components of an index, where they have a parameter for each.
+_COMPONENTS = (
+    *(("i", "j", "k"), ("z", "y", "x"), ("x", "y", "z")),
+    *(("i", "j"), ("y", "x"), ("x", "y"), ("row", "col"), ("row", "column")),
+)
+
+
+def _missing_argument(function: FunctionType, params: tuple[str, ...], named: list[str]) -> str:
+    """What to write where an argument is missing; ``named``: the arguments up to it."""
+    name, names = function.__name__, function.__code__.co_varnames
+    indices = next((each for each in _COMPONENTS if names[: len(each)] == each), ())
+    if not indices:
+        return f"write parallel_for_each({', '.join(('domain', name, *named))})"
+    head = ", ".join(("idx", *params[len(indices) - 1 :]))
+    return f"the index is one parameter, write `def {name}({head}):` and in it `{', '.join(indices)} = idx`"
+
+
 def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, Any], owner: Any = None) -> Arguments:
     """Binds a launch's arguments to the kernel's parameters, and finds what it captures.
 
@@ -172,8 +189,8 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         else:
             value = left.pop(param, defaults.get(param, _MISSING))
             if value is _MISSING:
-                given = ", ".join(("domain", name, *(p for p, _ in out.args), param))
-                raise TypeError(f"{name} is launched without its argument `{param}`: write parallel_for_each({given})")
+                hint = _missing_argument(function, params.positional, [*(p for p, _ in out.args), param])
+                raise TypeError(f"{name} is launched without its argument `{param}`: {hint}")
         out.args.append((param, _classify(out, function, param, value, captured=False)))
     for param in params.constants:
         value = left.pop(param, defaults.get(param, _MISSING))

@@ -213,6 +213,7 @@ _NUMPY: dict[str, str] = {
     **dict.fromkeys(("sort", "argsort", "median", "percentile"), _SORT),
     **dict.fromkeys(("transpose", "swapaxes"), "swap the subscripts: `a[j, i]`"),
     **dict.fromkeys(("reshape", "ravel"), "write `a.view_as(amp.extent(...))`"),
+    **dict.fromkeys(("ndindex", "ndenumerate", "nditer"), "write loops, one inside another: `for j in range(n):`"),
     **dict.fromkeys(("select", "piecewise", "choose"), "write `x if condition else y`, or `np.where(condition, x, y)`"),
     "isclose": "write `math.isclose(x, y, rel_tol=1e-5)`, or `abs(x - y) < tolerance`",
     "norm": "write `math.sqrt(x * x + y * y)`; of a vector: `math.sqrt(sum(v * v))`",

@@ -16,7 +16,7 @@ from vkamp.front.expressions import choose_evaluated
 from vkamp.front.functions import call_function
 from vkamp.front.reductions import REDUCTIONS
 from vkamp.front.table import apply_row
-from vkamp.front.values import Constant, Value
+from vkamp.front.values import Constant, Memory, Value
 from vkamp.ir.builtins import BUILTINS
 from vkamp.ir.types import Vector
 from vkamp.lang import python_math
@@ -119,6 +119,12 @@ def _of_sequence(function: Callable[..., Any]) -> _Handler:
             what = f"`{text}` with other arguments than a sequence"
             ctx.fail("VKA101", node, what=what, advice="of a row, write `sum(a[i])`; along a column write a loop")
         check_arity(ctx, node, 1, text, f"{text}(x)")
+        if isinstance(node.args[0], (ast.Name, ast.Attribute)):
+            value = ctx.expr(node.args[0])
+            if isinstance(value, Memory) and value.rank > 1:
+                name = ctx.text(node.args[0])
+                help_text = f"of a row, write `{text}({name}[i])`; of all elements write a loop over the rows"
+                ctx.fail("VKA101", node, what=f"`{text}` of {value.rank} dimensions", advice=help_text)
         return REDUCTIONS[id(function)](ctx, node)
 
     return handle
