@@ -69,8 +69,7 @@ def default_of(function: FunctionType, name: str) -> Any:
 def guard_of(name: str, place: Place, value: Any) -> Guard:
     """The guard of a name that has ``value`` at a place."""
     if place[0] == "default":
-        function = place[1]
-        return Guard(name, lambda _: default_of(function, name), value, place)
+        return Guard(name, _default_reader(place[1], name, value), value, place)
     if place[0] == "attribute":
         owner = place[1]
         return Guard(name, lambda _: getattr(owner, name, None), value, place)
@@ -78,6 +77,15 @@ def guard_of(name: str, place: Place, value: Any) -> Guard:
         cls = place[1]
         return Guard(name, lambda _: getattr_static(cls, name, None), value, place)
     return Guard(name, _kernel_reader(name) if place[0] == "kernel" else _reader(place[1], name), value, place)
+
+
+def _default_reader(function: FunctionType, name: str, value: Any) -> Callable[[FunctionType], Any]:
+    """Reads the default of a parameter, which is ``value`` now."""
+    given = function.__defaults__
+    if name in (function.__kwdefaults__ or {}):
+        return lambda _: default_of(function, name)
+    # Every launch reads it, and most functions keep their defaults.
+    return lambda _: value if function.__defaults__ is given else default_of(function, name)
 
 
 def is_of_language(value: Any) -> bool:
