@@ -15,6 +15,7 @@ from vkamp.front.declarations import array_type, check_placement
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_index
 from vkamp.front.names import marked_name, named_callee
+from vkamp.front.scopes import nodes_in
 from vkamp.front.sequences import is_iterator, items_of, tuple_of
 from vkamp.front.subscripts import element_of
 from vkamp.front.targets import target_value
@@ -131,7 +132,7 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     _check_target(ctx, place, target, node)
     span, before = ctx.span(node), len(ctx.block)
     right = ctx.expr(node.value)
-    if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.value)):
+    if any(isinstance(part, ast.NamedExpr) for part in nodes_in(node.value)):
         place, before = ctx.keep_place(place, before)
     old: Value = Element(place)
     if ctx.has_effects(before) and isinstance(place.type, (Scalar, Vector)):

@@ -10,13 +10,15 @@ import ast
 from collections.abc import Iterator, Set
 from typing import TypeAlias
 
+from vkamp.front.scopes import nodes_in
+
 #: A subject: an expression without effects, or the items of a tuple.
 _Item: TypeAlias = "ast.expr | list[_Item]"
 
 
 def with_branches(function: ast.FunctionDef) -> ast.FunctionDef:
     """The function with branches for such statements; it changes ``function``."""
-    if any(isinstance(node, ast.Match) for node in ast.walk(function)):
+    if any(isinstance(node, ast.Match) for node in nodes_in(function)):
         _Rewriter(function).visit(function)
     return function
 

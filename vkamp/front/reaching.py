@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from vkamp.front.scopes import COMPREHENSIONS, own_nodes
+from vkamp.front.scopes import COMPREHENSIONS, nodes_in, own_nodes
 
 #: For each name, the assignments that may have given its value, by their places.
 _Env: TypeAlias = dict[str, frozenset[tuple[int, int]]]
@@ -59,7 +59,7 @@ class _ReachingUses:
             return self.block(node.body, env)
         if isinstance(node, (ast.Match, ast.Try, ast.FunctionDef)):
             # What these bind and read is not followed.
-            self.several |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            self.several |= {n.id for n in nodes_in(node) if isinstance(n, ast.Name)}
             return env
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self.use(node.target.id, env)
@@ -79,7 +79,7 @@ class _ReachingUses:
         """A statement or expression without statements in it: its uses, then what it assigns."""
         for item in own_nodes(node):
             if isinstance(item, _FUNCTIONS):
-                self.several |= {n.id for n in ast.walk(item) if isinstance(n, ast.Name)}
+                self.several |= {n.id for n in nodes_in(item) if isinstance(n, ast.Name)}
             elif isinstance(item, ast.NamedExpr):
                 self.several.add(item.target.id)
             elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load):

@@ -21,7 +21,7 @@ from vkamp.front.context import Context, Slot, handles
 from vkamp.front.expressions import binary
 from vkamp.front.index_objects import thread_value
 from vkamp.front.names import marked_name, named_callee
-from vkamp.front.scopes import COMPREHENSIONS
+from vkamp.front.scopes import COMPREHENSIONS, nodes_in
 from vkamp.front.subscripts import memory_item, slice_of
 from vkamp.front.values import (
     Constant,
@@ -441,7 +441,7 @@ def bound(ctx: Context, target: ast.expr, value: Value) -> Iterator[None]:
 
 
 def _names(target: ast.expr) -> list[str]:
-    return [n.id for n in ast.walk(target) if isinstance(n, ast.Name)]
+    return [n.id for n in nodes_in(target) if isinstance(n, ast.Name)]
 
 
 def _bind(ctx: Context, target: ast.expr, value: Value) -> None:

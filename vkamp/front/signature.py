@@ -236,14 +236,14 @@ def counters_of(function: ast.FunctionDef) -> frozenset[str]:
             return
         if isinstance(node, scopes.COMPREHENSIONS):
             inside |= scopes.comprehension_names(node)
-            for part in ast.walk(node):
+            for part in scopes.nodes_in(node):
                 # The names that it binds are its own.
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                     visit(part, inside)
             return
         if isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or node.id not in inside):
             stored[node.id] = False
-        for child in ast.iter_child_nodes(node):
+        for child in scopes.children(node):
             visit(child, inside)
 
     if not any(isinstance(node, ast.For) for node in scopes.all_nodes(function)):
@@ -267,8 +267,8 @@ def _is_read_again(loop: ast.For, name: str) -> bool:
             # In its own body the name is the inner loop's.
             level += [node.iter, *node.orelse]
         else:
-            level.extend(ast.iter_child_nodes(node))
-    repeated = any(isinstance(n, (ast.For, ast.While)) for s in loop.body if s not in inner for n in ast.walk(s))
+            level.extend(scopes.children(node))
+    repeated = any(isinstance(n, (ast.For, ast.While)) for s in loop.body if s not in inner for n in scopes.nodes_in(s))
     last = max(((r.lineno, r.col_offset) for r in reads), default=(0, 0))
     return any(repeated or last > (i.lineno, i.col_offset) for i in inner) and bool(reads)
 

@@ -21,7 +21,7 @@ from vkamp.front.loop_else import without_else
 from vkamp.front.matching import as_branches
 from vkamp.front.names import marked_name, named_callee
 from vkamp.front.returns import flatten
-from vkamp.front.scopes import all_nodes
+from vkamp.front.scopes import all_nodes, nodes_in
 from vkamp.front.sequences import (
     Sequence,
     items_of,
@@ -231,7 +231,7 @@ def _sequence_for(ctx: Context, node: ast.For) -> None:
     if an item can be chosen at run time.
     """
     sequence = _for_sequence(ctx, node)
-    names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+    names = [n.id for n in nodes_in(node.target) if isinstance(n, ast.Name)]
     if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Name):
         ctx.elements_of[node.target.id] = node.iter.id
     ctx.iterated = node.iter
@@ -314,7 +314,7 @@ def _unrolled_for(ctx: Context, node: ast.For, sequence: Sequence, own: bool) ->
 
 def _changed_names(node: ast.For) -> set[str]:
     """The names of which the body assigns to a component."""
-    parts = (part for statement in node.body for part in ast.walk(statement))
+    parts = (part for statement in node.body for part in nodes_in(statement))
     changed = (part for part in parts if isinstance(part, (ast.Attribute, ast.Subscript)))
     owners = (part.value for part in changed if isinstance(part.ctx, ast.Store))
     return {owner.id for owner in owners if isinstance(owner, ast.Name)}
@@ -347,7 +347,7 @@ def _own_vector(ctx: Context, target: ast.Name, item: Value) -> Element:
 def _bind_item(ctx: Context, node: ast.For, item: Value, own: bool) -> None:
     """Assigns an item to the loop's target; names that are the loop's own are variables of this loop alone."""
     if own:
-        for part in ast.walk(node.target):
+        for part in nodes_in(node.target):
             if isinstance(part, ast.Name):
                 ctx.slots.pop(part.id, None)
     store(ctx, node.target, item, node.iter, node)

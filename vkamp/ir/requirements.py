@@ -111,11 +111,12 @@ def types_in_use(kernel: ir.Kernel) -> Mapping[Scalar, Span]:
     A container whose elements are never accessed counts for nothing.
     """
     found: dict[Scalar, Span] = {}
-    seen: set[Type] = set()
+    # By identity, since a hash of a type takes long: for an equal type, nothing is added.
+    seen: dict[int, Type] = {}
 
     def add(kind: Type, span: Span) -> None:
-        if kind not in seen:
-            seen.add(kind)
+        if id(kind) not in seen:
+            seen[id(kind)] = kind
             for scalar in sorted(scalars_in(kind), key=lambda s: s.name):
                 found.setdefault(scalar, span)
 
