@@ -41,6 +41,9 @@ def test_every_size(accelerator_view):
     """Less than a tile, a tile, one element more, and as many tiles as have to look back over others."""
     for n in (2, 31, 32, 33, 65, 4099, 40_001):
         check(accelerator_view, n)
+    # One pass and two.
+    check(accelerator_view, 300, np.int8)
+    check(accelerator_view, 300, np.int16)
     raw = np.random.default_rng(1).integers(-(1 << 62), 1 << 62, 3000)
     keys = amp.array(raw, accelerator_view=accelerator_view)
     assert alg.sort(keys, out=keys, descending=True) is keys
@@ -48,8 +51,9 @@ def test_every_size(accelerator_view):
 
 
 @pytest.mark.accelerators("llvmpipe")
-@pytest.mark.parametrize("name", ["sort", "argsort", "sort_by_key"])
+@pytest.mark.parametrize("name", ["sort", "argsort", "sort_by_key", "segmented_sort"])
 def test_all_passes_have_one_kernel(accelerator_view, monkeypatch, name):
+    """Also where the first pass reads numpy's memory, which kernels do not write, and where segments sort again."""
     monkeypatch.setattr(preparing, "_cache", OrderedDict())
     # Every launch is prepared, whatever other tests have launched.
     monkeypatch.setattr(launch_cache, "repeat", lambda *_: False)
@@ -57,13 +61,17 @@ def test_all_passes_have_one_kernel(accelerator_view, monkeypatch, name):
     raw = np.random.default_rng(2).integers(-(1 << 31), 1 << 31, 4099).astype(np.int32)
     order = np.argsort(raw, kind="stable")
     keys = amp.array(raw, accelerator_view=accelerator_view)
-    if name == "sort_by_key":
+    if name == "segmented_sort":
+        found = alg.segmented_sort(raw, [0, 1000, 1000, 4099], accelerator_view=accelerator_view)
+        np.testing.assert_array_equal(np.asarray(found), np.r_[np.sort(raw[:1000]), np.sort(raw[1000:])])
+    elif name == "sort_by_key":
         positions = amp.array(np.arange(4099, dtype=np.int32), accelerator_view=accelerator_view)
         sorted_keys, found = alg.sort_by_key(keys, positions)
         np.testing.assert_array_equal(np.asarray(sorted_keys), raw[order])
     else:
-        found = getattr(alg, name)(keys)
-    np.testing.assert_array_equal(np.asarray(found), raw[order] if name == "sort" else order)
+        found = getattr(alg, name)(raw if name == "argsort" else keys, accelerator_view=accelerator_view)
+    if name != "segmented_sort":
+        np.testing.assert_array_equal(np.asarray(found), raw[order] if name == "sort" else order)
     compiled = [programs.compiled.name for kept in preparing._cache.values() for programs in kept]
     assert compiled.count("sweep") == 1
 

@@ -117,7 +117,7 @@ class _OfSmallSigned:
 
     @amp.func
     def __call__(self, x: Any) -> Any:
-        return amp.asuint(amp.int32(x)) ^ self.sign
+        return amp.asuint(amp.int32(x)) + self.sign
 
 
 class Digits:
@@ -175,8 +175,8 @@ def words_of(source: lazy.Lazy) -> list[tuple[lazy.Lazy, int]]:
     dtype = dtype_of(source)
     _refuse_structs(dtype)
     kind = "f" if is_float_of_memory(dtype) else dtype.kind
-    bits = 32 if kind in "if" else 8 * dtype.itemsize
-    return [(lazy.map(_MAPS[kind], source), bits)]
+    bits = 32 if kind == "f" else 8 * dtype.itemsize
+    return [(lazy.map(_OfSmallSigned(bits) if kind == "i" and bits < 32 else _MAPS[kind], source), bits)]
 
 
 def digits_of(source: lazy.Lazy, descending: bool, bits: tuple[int, int] | None = None) -> tuple[lazy.Lazy, Any, range]:
@@ -217,6 +217,9 @@ def _some_digits_of(
     all keys.
     """
     mask, shifts = (1 << end) - (1 << first), range(first // 8 * 8, end if end > first else 0, 8)
+    if first % 8 == end % 8 == 0:
+        # Whole digits: with the kernels of sorts by all bits.
+        mask = (1 << 8 * max(dtype.itemsize, 4)) - 1
     if dtype.itemsize == 8:
         return wide_keys(source), WideDigits(*_WORDS[dtype.kind], descending, mask), shifts
     if dtype.itemsize < 4:
@@ -259,6 +262,12 @@ class Positions(lazy.Lazy):
     def value(self, i: Any) -> Any:
         """The position at a place."""
         return amp.uint32(i)
+
+
+class Numbers(lazy.Elements):
+    """Numbers of keys, as uint32, to be moved with them in place of their positions."""
+
+    __slots__ = ()
 
 
 def passes(view: amp.accelerator_view, bits: range, out: Any, moved: Any) -> Iterator[tuple[int, Any, Any]]:

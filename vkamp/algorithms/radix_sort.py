@@ -18,7 +18,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy, radix_sort_sweep, radix_sort_tiles
 from vkamp.algorithms._arguments import dtype_of
-from vkamp.algorithms._digits import Positions, bits_of, digits_of, passes, words_in
+from vkamp.algorithms._digits import Numbers, Positions, bits_of, digits_of, passes, words_in
 from vkamp.algorithms.transform import store, without_loops
 
 #: Values of a digit.
@@ -186,7 +186,7 @@ def order_of(
     given: lazy.Lazy = Positions(keys.extent)
     if items is not None:
         moved = bits_of(items)
-        assert moved is not None
-        given = moved
+        assert isinstance(moved, lazy.Elements)
+        given = Numbers(moved.values)
     sort_pairs(view, without_loops(view, words), given, digits, passed, sorted_words, words_in(order))
     return order

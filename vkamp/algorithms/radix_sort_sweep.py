@@ -19,7 +19,7 @@ import numpy as np
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._digits import Positions, passes
+from vkamp.algorithms._digits import Numbers, Positions, passes
 from vkamp.algorithms.radix_sort_counts import begins_of_digits, words_for
 from vkamp.algorithms.radix_sort_ranks import DIGITS, rank_of_key
 from vkamp.dispatch import early_programs
@@ -221,8 +221,8 @@ def _move_values(
 
 @amp.kernel
 def sweep(
-    t_idx, keys, values, sorted_keys, sorted_values, words, status, spare, n, shift, number_of_pass, digits, *,
-    items: amp.constant, has_values: amp.constant, shares: amp.constant, many: amp.constant,
+    t_idx, keys, values, sorted_keys, sorted_values, words, status, spare, n, shift, number_of_pass, many, digits, *,
+    items: amp.constant, has_values: amp.constant, shares: amp.constant,
 ):  # fmt: skip
     """Moves keys and values by one digit.  ``status`` is 0 before it; ``spare``, that of the next pass, after it.
 
@@ -296,6 +296,13 @@ class _Moved(lazy.Lazy):
         return stored if self.are_stored != 0 else amp.uint32(i)
 
 
+def _readable(source: lazy.Lazy) -> lazy.Lazy:
+    """What a pass reads: elements in memory are read-only in all passes, as they may be in the first one."""
+    if not isinstance(source, lazy.Elements):
+        return source
+    return lazy.Elements(amp.array_view(source.values, readonly=True)).flat()
+
+
 def can_sweep(view: amp.accelerator_view, n: int) -> bool:
     """Whether the tiles of a device may wait for each other: CPU drivers run few at once, and lavapipe ends loops."""
     return n <= MOST and not view.accelerator.is_emulated
@@ -324,18 +331,20 @@ def sort_pairs(
     states = [amp.array(amp.extent(DIGITS * tiles), np.uint32, accelerator_view=view) for _ in range(2)]
     words = words_for(view, bits)
     targets = list(passes(view, bits, out, moved if has_values else None))
-    given = keys if values is None else values.flat()
+    read = _readable(keys)
+    given = read if values is None else _readable(values.flat())
     # All passes have one kernel, for which a driver takes longer than for all others of a sort.
     elements: Any = lazy.Elements
     if isinstance(values, Positions) and many > 1:
         elements, given = _Moved, _Moved(targets[1][2], are_stored=False)
+    elif isinstance(values, Numbers):
+        elements, given = _Moved, _Moved(values.values)
     launches = []
-    read = keys
     for number, (shift, target, to) in enumerate(targets):
         status, spare = states[number % 2], states[1 - number % 2]
-        launches.append((read, given, target, to, words, status, spare, n, shift, number, digits))
-        read, given = lazy.Elements(target).flat(), elements(to).flat()
-    constants = {"items": items, "has_values": has_values, "shares": shares, "many": many}
+        launches.append((read, given, target, to, words, status, spare, n, shift, number, many, digits))
+        read, given = (_readable(each) for each in (lazy.Elements(target), elements(to)))
+    constants = {"items": items, "has_values": has_values, "shares": shares}
     early_programs.begin(view, domain, sweep, *launches[0], **constants)
     begins_of_digits(view, keys, digits, bits, words, states[0])
     for launch in launches:

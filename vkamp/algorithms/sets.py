@@ -47,9 +47,17 @@ class _Partners:
 
 
 def _has_partner(view: amp.accelerator_view, source: lazy.Lazy, other: lazy.Lazy, less: Any) -> lazy.Lazy:
-    flags = amp.array(source.extent, np.int32, accelerator_view=view)
-    store(view, lazy.At(_Partners(source.extent[0], other, less), source), flags)
-    return lazy.Elements(flags)
+    return _stored(view, lazy.At(_Partners(source.extent[0], other, less), source))
+
+
+def _stored(view: amp.accelerator_view, flags: lazy.Lazy) -> lazy.Lazy:
+    """Flags that take binary searches, in an array.
+
+    Reductions and selections have them in many places, so a driver would compile many loops: on an H200 for 1 s.
+    """
+    found = amp.array(flags.extent, np.int32, accelerator_view=view)
+    store(view, flags, found)
+    return lazy.Elements(found)
 
 
 @amp.func
@@ -67,7 +75,7 @@ def includes(
 ) -> device_scalar:
     """Whether each element of ``b`` is in ``a``, as often as in ``b`` (C++: ``includes``)."""
     left, right, view = _inputs(a, b, accelerator_view)
-    found: device_scalar = all(lazy.At(_Partners(right.extent[0], left, less), right), accelerator_view=view)
+    found: device_scalar = all(_has_partner(view, right, left, less), accelerator_view=view)
     return found
 
 
@@ -213,4 +221,4 @@ def setdiff1d(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelera
 def _among(a: Any, b: Any, wanted: int, out: Any, accelerator_view: amp.accelerator_view | None) -> counted:
     left, right, view = _inputs(a, b, accelerator_view, out)
     values, others = (ordered(view, each) for each in (left, right))
-    return selected(lazy.At(_Unlike(others, wanted), values), values, out, view)
+    return selected(_stored(view, lazy.At(_Unlike(others, wanted), values)), values, out, view)

@@ -76,7 +76,10 @@ def permutation_of(view: amp.accelerator_view, n: int, rng: Any) -> Any:
     if network.extent[0] == n:
         store(view, network, order)
     else:
-        select(network, _Below(n), out=order, accelerator_view=view)
+        # A selection has its source in many places, and drivers take long for each copy of the network.
+        images = amp.array(network.extent, np.int32, accelerator_view=view)
+        store(view, network, images)
+        select(images, _Below(n), out=order, accelerator_view=view)
     return order
 
 

@@ -97,7 +97,11 @@ def sort_words(view: amp.accelerator_view, source: lazy.Lazy, length: int, desce
 
 def by_segments(view: amp.accelerator_view, order: Any, numbers: lazy.Lazy, many: int) -> Any:
     """The positions ``order``, sorted stably by ``numbers`` below ``many`` of these positions."""
-    return radix_sort.order_of(view, lazy.take(numbers, order), False, (0, _bits_for(many)), lazy.Elements(order))
+    # Stored, because a pass would gather them twice. By whole digits, so that other sorts have the same kernel.
+    keys = amp.array(order.extent, dtype_of(numbers), accelerator_view=view)
+    store(view, lazy.take(numbers, order), keys)
+    bits = 0, -(-_bits_for(many) // 8) * 8
+    return radix_sort.order_of(view, lazy.Elements(keys), False, bits, lazy.Elements(order))
 
 
 def order_in_lines(view: amp.accelerator_view, order: Any, length: int) -> Any:

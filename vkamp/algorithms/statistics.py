@@ -21,6 +21,7 @@ from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce import combine, shape_of
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, line_of
 from vkamp.algorithms.scalars import device_scalar
+from vkamp.algorithms.transform import store
 
 
 def _along(
@@ -113,18 +114,41 @@ def _square_of_parts(d: Any) -> Any:
     return d.real * d.real + d.imag * d.imag
 
 
+class _LineOf:
+    """The line of the element at a position."""
+
+    __slots__ = ("inner", "n")
+
+    def __init__(self, lines: AxisLines) -> None:
+        self.n, self.inner = lines.n, lines.inner
+
+    @amp.func
+    def __call__(self, p: Any) -> Any:
+        return line_of(p, self.n, self.inner)
+
+
+@amp.func
+def _only_line(p: Any) -> Any:
+    return 0
+
+
+def _line_in(lines: AxisLines) -> Any:
+    """The line of a position, without divisions where there is one line."""
+    return _only_line if lines.outer * lines.inner == 1 else _LineOf(lines)
+
+
 class _Deviation:
     """For ``lazy.At``: the square of an element's distance to the mean of its line, which is on the device."""
 
-    __slots__ = ("inner", "means", "n", "square")
+    __slots__ = ("line", "means", "square")
 
     def __init__(self, lines: AxisLines, means: Any) -> None:
-        self.n, self.inner, self.means = lines.n, lines.inner, means
+        self.line, self.means = _line_in(lines), means
         self.square = _square_of_parts if means.dtype.kind == "c" else _square
 
     @amp.func
     def __call__(self, values: Any, p: Any) -> Any:
-        return self.square(values.value(p) - self.means[line_of(p, self.n, self.inner)])
+        return self.square(values.value(p) - self.means[self.line(p)])
 
 
 @amp.func
@@ -195,14 +219,14 @@ def _shift(m: Any) -> Any:
 class _Exponential:
     """For ``lazy.At``: ``exp(x - m)``, where ``m`` is the largest element of the line."""
 
-    __slots__ = ("inner", "largest", "n")
+    __slots__ = ("largest", "line")
 
     def __init__(self, lines: AxisLines, largest: Any) -> None:
-        self.n, self.inner, self.largest = lines.n, lines.inner, largest
+        self.line, self.largest = _line_in(lines), largest
 
     @amp.func
     def __call__(self, values: Any, p: Any) -> Any:
-        return amp.precise_math.exp(values.value(p) - _shift(self.largest[line_of(p, self.n, self.inner)]))
+        return amp.precise_math.exp(values.value(p) - _shift(self.largest[self.line(p)]))
 
 
 @amp.kernel
@@ -220,7 +244,10 @@ def logsumexp(
     """The logarithm of the sum of the elements' exponentials, also where these overflow (scipy: ``logsumexp``)."""
     source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
     largest = _combined(view, source, given, functional.max, None).reshape(-1)
-    out = _combined(view, lazy.At(_Exponential(lines, largest), source), given, functional.plus, None)
+    # Stored, because a reduction has its source in many places, and drivers take long for each copy of `exp`.
+    powers = amp.array(source.extent, largest.dtype, accelerator_view=view)
+    store(view, lazy.At(_Exponential(lines, largest), source), powers)
+    out = _combined(view, lazy.Elements(powers).flat(), given, functional.plus, None)
     amp.parallel_for_each(view, largest.extent, _logarithms, out.reshape(-1), largest)
     return _result(out, given)
 

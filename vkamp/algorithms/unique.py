@@ -1,7 +1,8 @@
 """Different elements: ``unique`` and ``unique_consecutive``; runs of equal elements: ``run_length_encode`` and
 ``run_length_decode``.
 
-The flags of the first elements of runs of equal ones are selected; a scan of the flags numbers the runs.
+The first elements of runs of equal ones are selected, with their positions, where the runs begin. These give the runs'
+lengths, and a binary search the number of an element's run.
 """
 
 # Kernels have untyped parameters.
@@ -9,7 +10,7 @@ The flags of the first elements of runs of equal ones are selected; a scan of th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,18 @@ from vkamp.algorithms.transform import store
 
 #: The number of threads that compute the lengths of runs.
 _LENGTHS = 1 << 20
+
+
+class _Runs(NamedTuple):
+    """The first element of each run, and where the runs begin, for as many of these as ``first`` has elements."""
+
+    first: counted
+    begins: Any
+
+
+def _runs(view: amp.accelerator_view, source: lazy.Lazy, eq: Any, out: Any) -> _Runs:
+    begins = amp.array(source.extent, np.int32, accelerator_view=view)
+    return _Runs(selected(Heads(source, eq), source, out, view, begins=begins), begins)
 
 
 @amp.kernel
@@ -53,21 +66,45 @@ def _lengths_in_pieces(t_idx, begins, count, lengths, n, pieces):
         lengths[last] = (begins[last + 1] if last + 1 < count[0] else n) - begin
 
 
-def _runs(view: amp.accelerator_view, source: lazy.Lazy, eq: Any, out: Any) -> list[counted]:
-    """The first element of each run, and the runs' lengths."""
-    begins, lengths = (amp.array(source.extent, np.int32, accelerator_view=view) for _ in range(2))
-    found = selected(Heads(source, eq), source, out, view, begins=begins)
-    n = source.extent[0]
-    if _choose.form_of(view) == "runs":
-        split = _choose.runs(view, n)
-        domain = _choose.domain_of_runs(view, split)
-        amp.parallel_for_each(
-            view, domain, _lengths_in_pieces, begins, found.count.view, lengths, n, split.pieces
-        )  # fmt: skip
-    else:
-        step = min(n, _LENGTHS)
-        amp.parallel_for_each(view, amp.extent(step), _lengths, begins, found.count.view, lengths, n, step)
-    return [found, counted(lengths, found.count)]
+@amp.kernel
+def _take(idx, begins, count, found, order, step):
+    """What ``order`` has where the runs begin; a thread has every ``step``-th run."""
+    for i in range(idx[0], count[0], step):
+        found[i] = order[begins[i]]
+
+
+def _of_runs(view: amp.accelerator_view, runs: _Runs, kernel: Any, argument: Any) -> counted:
+    """What a kernel computes for each run."""
+    found = amp.array(runs.begins.extent, np.int32, accelerator_view=view)
+    step = min(found.extent[0], _LENGTHS)
+    amp.parallel_for_each(view, amp.extent(step), kernel, runs.begins, runs.first.count.view, found, argument, step)
+    return counted(found, runs.first.count)
+
+
+def _lengths_of(view: amp.accelerator_view, runs: _Runs) -> counted:
+    n = runs.begins.extent[0]
+    if _choose.form_of(view) == "tiles":
+        return _of_runs(view, runs, _lengths, n)
+    lengths = amp.array(runs.begins.extent, np.int32, accelerator_view=view)
+    split = _choose.runs(view, n)
+    domain, count = _choose.domain_of_runs(view, split), runs.first.count
+    amp.parallel_for_each(view, domain, _lengths_in_pieces, runs.begins, count.view, lengths, n, split.pieces)
+    return counted(lengths, count)
+
+
+class _Numbers(lazy.Lazy):
+    """The number of each element's run, from 0."""
+
+    __slots__ = ("begins", "count")
+
+    def __init__(self, runs: _Runs) -> None:
+        super().__init__(runs.begins.extent)
+        self.begins, self.count = lazy.Elements(runs.begins), runs.first.count.view
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The number at a place."""
+        return upper_bound(self.begins, amp.int32(i), 0, self.count[0], functional.less) - 1
 
 
 @amp.func
@@ -75,12 +112,13 @@ def _before(number: Any) -> Any:
     return number - 1
 
 
-def _numbers(view: amp.accelerator_view, source: lazy.Lazy, eq: Any) -> Any:
-    """The number of each element's run, from 0."""
+def _numbers(view: amp.accelerator_view, source: lazy.Lazy, eq: Any, runs: _Runs) -> lazy.Lazy:
+    """The number of each element's run, from 0: on GPUs by searches, whose kernel compiles sooner than a scan's."""
+    if _choose.form_of(view) == "tiles":
+        return _Numbers(runs)
     numbers = amp.array(source.extent, np.int32, accelerator_view=view)
     scan_into(view, Heads(source, eq), numbers, functional.plus, inclusive=True)
-    store(view, lazy.map(_before, numbers), numbers)
-    return numbers
+    return lazy.map(_before, numbers)
 
 
 def unique_consecutive(
@@ -99,11 +137,17 @@ def unique_consecutive(
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, out)
-    heads = Heads(source, eq)
-    results: list[Any] = _runs(view, source, eq, out) if return_counts else [selected(heads, source, out, view)]
+    if not (return_inverse or return_counts):
+        return selected(Heads(source, eq), source, out, view)
+    runs = _runs(view, source, eq, out)
+    results: list[Any] = [runs.first]
     if return_inverse:
-        results.insert(1, _numbers(view, source, eq))
-    return tuple(results) if len(results) > 1 else results[0]
+        inverse = amp.array(source.extent, np.int32, accelerator_view=view)
+        store(view, _numbers(view, source, eq, runs), inverse)
+        results.append(inverse)
+    if return_counts:
+        results.append(_lengths_of(view, runs))
+    return tuple(results)
 
 
 def unique(
@@ -124,20 +168,24 @@ def unique(
     view = place(accelerator_view, source, out)
     order = order_of(view, source, False, None, None)
     ordered = lazy.Elements(taken(view, source, order, None))
-    heads = Heads(ordered, same)
-    results: list[Any] = _runs(view, ordered, same, out) if return_counts else [selected(heads, ordered, out, view)]
+    if not (return_index or return_inverse or return_counts):
+        return selected(Heads(ordered, same), ordered, out, view)
+    runs = _runs(view, ordered, same, out)
+    results: list[Any] = [runs.first]
     if return_index:
-        results.insert(1, selected(heads, lazy.Elements(order), None, view))
+        results.append(_of_runs(view, runs, _take, order))
     if return_inverse:
         inverse = amp.array(source.extent, np.int32, accelerator_view=view)
-        amp.parallel_for_each(view, source.extent, _put, _numbers(view, ordered, same), order, inverse)
-        results.insert(2 if return_index else 1, inverse)
-    return tuple(results) if len(results) > 1 else results[0]
+        amp.parallel_for_each(view, source.extent, _put, _numbers(view, ordered, same, runs), order, inverse)
+        results.append(inverse)
+    if return_counts:
+        results.append(_lengths_of(view, runs))
+    return tuple(results)
 
 
 @amp.kernel
 def _put(idx, values, order, out):
-    out[order[idx]] = values[idx]
+    out[order[idx]] = values.value(idx[0])
 
 
 def run_length_encode(
