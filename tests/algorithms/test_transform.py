@@ -112,3 +112,19 @@ def test_counts_of_numpy(accelerator_view, integer):
     np.testing.assert_array_equal(alg.tile_repeat(WHOLE, (integer(2), 3), **k), np.tile(WHOLE, (2, 3)))
     with pytest.raises(TypeError, match="repeat takes a number for each element in one row only: leave out axis="):
         alg.repeat(WHOLE, np.arange(6, dtype=np.int32), axis=0, **k)
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 33), (1201, 1, 2), (2, 3, 400)])
+def test_runs_of_several_dimensions(accelerator_view, shape):
+    """Runs that begin in the middle of a line, and lines of one or two elements."""
+    if accelerator_view.accelerator.device_path == "reference":
+        shape = tuple(min(n, 9) for n in shape)
+    wide = np.random.default_rng(1).integers(0, 99, (*shape[:2], 2 * shape[2])).astype(np.int32)
+    raw = wide[:, :, ::2]
+    at = {"accelerator_view": accelerator_view}
+    np.testing.assert_array_equal(np.asarray(alg.transform(lambda x: 3 * x, raw, **at)), 3 * raw)
+    np.testing.assert_array_equal(np.asarray(alg.permute_dims(raw, (2, 0, 1), **at)), raw.transpose(2, 0, 1))
+    found = alg.generate(shape, lambda i: i[0] * 10000 + i[1] * 1000 + i[2], **at)
+    i, j, k = np.indices(shape)
+    np.testing.assert_array_equal(np.asarray(found), i * 10000 + j * 1000 + k)
+    np.testing.assert_array_equal(np.asarray(alg.roll(raw, 2, 2, **at)), np.roll(raw, 2, 2))

@@ -34,6 +34,9 @@ from vkamp.algorithms._arguments import (
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._outputs import Output, output_of
 
+#: The elements of a run of a source of several dimensions.
+_RUN_OF_INDICES = 256
+
 
 @amp.kernel
 def _store(idx, source, out):
@@ -64,6 +67,25 @@ def _store_run(t_idx, source, out, n, length):
             out.store(i, source.value(i))
 
 
+@amp.kernel
+def _store_run_of_indices(t_idx, source, out, shape, n, length):
+    """Stores the elements of one run of a source of several dimensions: only its first index needs divisions."""
+    first = t_idx.global_[0] * length
+    if first < n:
+        at = shape * 0
+        rest = first
+        for d in amp.static_range(shape.rank - 1, -1, -1):
+            at[d] = rest % shape[d]
+            rest = rest // shape[d]
+        for i in range(first, first + min(length, n - first)):
+            out[i] = source.value(amp.index(at))
+            at[shape.rank - 1] += 1
+            for d in amp.static_range(shape.rank - 1, 0, -1):
+                if at[d] == shape[d]:
+                    at[d] = 0
+                    at[d - 1] += 1
+
+
 def store(view: amp.accelerator_view, source: lazy.Lazy, out: Any, *, has_its_type: bool = False) -> None:
     """Computes every element of a source into a container of the same extent.
 
@@ -88,7 +110,7 @@ def _stored_in_runs(view: amp.accelerator_view, source: lazy.Lazy, out: Any, has
     if _choose.form_of(view) != "runs":
         return False
     row = source.row()
-    if row is None or longest_run(view, row) != _choose.LONGEST_RUN:
+    if longest_run(view, source if row is None else row) != _choose.LONGEST_RUN:
         return False
     try:
         target = out if out.extent.rank == 1 else out.reshape(-1)
@@ -96,10 +118,19 @@ def _stored_in_runs(view: amp.accelerator_view, source: lazy.Lazy, out: Any, has
         return False
     n = target.extent[0]
     split = _choose.runs(view, n)
+    if row is None:
+        # Neighbouring lanes stay near each other, so that lines of the caches are used again.
+        length = min(_RUN_OF_INDICES, split.length)
+        split = _choose.Split(-(-n // length), length)
+    domain = _choose.domain_of_runs(view, split)
+    if row is None:
+        amp.parallel_for_each(
+            view, domain, _store_run_of_indices, source, target, amp.extent(source.extent), n, split.length
+        )  # fmt: skip
+        return True
     amp.parallel_for_each(
-        view, _choose.domain_of_runs(view, split), _store_run, row,
-        output_of(target) if has_its_type else Output(target), n, split.length,
-    )  # fmt: skip
+        view, domain, _store_run, row, output_of(target) if has_its_type else Output(target), n, split.length
+    )
     return True
 
 
