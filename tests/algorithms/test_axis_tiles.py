@@ -8,7 +8,7 @@ import pytest
 import vkamp as amp
 from tests.library_views import forced
 from vkamp import algorithms as alg
-from vkamp.algorithms import functional
+from vkamp.algorithms import functional, reduce_axis_tiles
 
 
 @amp.func
@@ -51,6 +51,26 @@ def test_three_dimensions(accelerator_view):
 def test_on_the_reference(accelerator_view):
     for shape in ((2, 37), (37, 2)):
         check(accelerator_view, shape, np.uint16)
+
+
+@pytest.mark.accelerators("llvmpipe", "reference")
+def test_many_elements_side_by_side(accelerator_view, monkeypatch):
+    """Large tiles, whose threads load eight elements of a line at a time, and fewer at its end."""
+    is_slow = accelerator_view.accelerator.device_path == "reference"
+    monkeypatch.setattr(reduce_axis_tiles, "_MANY", reduce_axis_tiles.Strips(16 if is_slow else 64, 4, 8, 2))
+    for shape in ((515, 5),) if is_slow else ((1001, 16), (300, 130), (3, 260, 36)):
+        raw = np.random.default_rng(3).integers(-99, 99, shape, dtype=np.int32)
+        values = amp.array(raw, accelerator_view=accelerator_view)
+        axis = len(shape) - 2
+        for _ in range(2):
+            np.testing.assert_array_equal(np.asarray(alg.reduce(values, axis=axis)), raw.sum(axis, dtype=np.int32))
+        np.testing.assert_array_equal(np.asarray(alg.reduce(values, last, axis=axis)), raw.take(-1, axis))
+        np.testing.assert_array_equal(np.asarray(alg.argmax(values, axis=axis)), raw.argmax(axis))
+        if not is_slow:
+            pairs = raw + 1j * raw
+            np.testing.assert_array_equal(
+                np.asarray(alg.sum(pairs, axis=axis, accelerator_view=accelerator_view)), pairs.sum(axis)
+            )
 
 
 @pytest.mark.accelerators("llvmpipe")

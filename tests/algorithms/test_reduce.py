@@ -118,16 +118,18 @@ def second(x, y):
 
 
 @pytest.mark.accelerators("llvmpipe", "reference")
-def test_tiles_side_by_side(accelerator_view, monkeypatch):
+@pytest.mark.parametrize(("threads", "tiles"), [(64, 3), (8, 39)])
+def test_tiles_side_by_side(accelerator_view, monkeypatch, threads, tiles):
     """Each takes steps of many elements; the last one combines the results of all, and those of steps that are left."""
-    monkeypatch.setattr(reducing, "TILE", 64)
-    monkeypatch.setattr(reducing, "_TILES", 3)
+    for name, value in (("TILE", threads), ("_TILES", tiles), ("_WIDE", threads), ("_SIDE_BY_SIDE", tiles)):
+        monkeypatch.setattr(reducing, name, value)
     is_slow = accelerator_view.accelerator.device_path == "reference"
     with forced("tiles"):
         for n in (6151,) if is_slow else (6144, 6151, 8191, 50_003):
             raw = numbers(n)
             for _ in range(2):
                 assert alg.reduce(raw, accelerator_view=accelerator_view) == raw.sum(), n
+            assert alg.max(raw, accelerator_view=accelerator_view) == raw.max(), n
             assert alg.reduce(raw, second, accelerator_view=accelerator_view) == raw[-1], n
         assert not np.asarray(_last.counters_of(accelerator_view)).any(), "the last tile has cleared them"
 

@@ -26,13 +26,13 @@ KEPT = 8
 @amp.func
 def keep(words: Any, at: Any, x: Any) -> None:
     """Stores a number of 32 bits for the last tile."""
-    amp.atomic_exchange(words[at], amp.asuint(x))
+    amp.atomic_store(words[at], amp.asuint(x), "relaxed")
 
 
 @amp.func
 def kept(words: Any, at: Any, kind: Any) -> Any:
     """A number of this type that a tile has kept."""
-    return amp.atomic_fetch_or(words[at], 0).view(kind)
+    return amp.atomic_load(words[at], "relaxed").view(kind)
 
 
 @amp.func

@@ -20,7 +20,7 @@ from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import element, place, value
 from vkamp.algorithms._blocks import ITEMS, QUADS, TILE, of_block, of_steps
-from vkamp.algorithms._last import KEPT, counters_of, is_last, is_word, keep, kept
+from vkamp.algorithms._last import counters_of, is_last, is_word, keep, kept
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, of_run, reduce_lines_into
@@ -28,6 +28,10 @@ from vkamp.algorithms.scalars import device_scalar
 
 #: The number of tiles in the first launch: eight for each multiprocessor of an H200.
 _TILES = 1056
+#: The threads and the number of tiles that take steps side by side.
+_WIDE, _SIDE_BY_SIDE = 512, 528
+#: Results of tiles that a thread of the last tile loads at a time.
+_KEPT = 4
 
 
 @amp.kernel
@@ -60,28 +64,36 @@ def reduce_at_once(t_idx, source, out, words, counters, n, length, op, *, commut
     if t_idx.local[0] == 0:
         keep(words, t_idx.tile[0], own)
     if is_last(t_idx, counters, 0, tiles):
-        total = _of_kept(t_idx, words, own, op)
+        total = _of_kept(t_idx, words, own, op, commutes=commutes)
         if t_idx.local[0] == 0:
             out[0] = total
 
 
 @amp.func
-def _of_kept(t_idx: Any, words: Any, like: Any, op: Any) -> Any:
-    """The combination of what all tiles have kept, in their order, for all threads of a tile."""
+def _of_kept(t_idx: Any, words: Any, like: Any, op: Any, *, commutes: amp.constant) -> Any:
+    """The combination of what all tiles have kept, for all threads of a tile: in their order, unless it commutes."""
     tiles = words.extent[0]
     each = (tiles + t_idx.tile_dim0 - 1) // t_idx.tile_dim0
     first = t_idx.local[0] * each
+    step = 1
+    threads = (tiles + each - 1) // each
+    if commutes:
+        # Neighbouring threads load neighbouring words.
+        first = t_idx.local[0]
+        step = t_idx.tile_dim0
+        threads = min(tiles, t_idx.tile_dim0)
     total = like.copy()
-    x = amp.private(KEPT, type(like))
-    for start in range(0, each, KEPT):
+    x = amp.private(_KEPT, type(like))
+    for start in range(0, each, _KEPT):
         # All loads are in flight at a time.
-        for j in amp.static_range(KEPT):
-            x[j] = kept(words, min(first + start + j, tiles - 1), type(like))
-        total = op(total, x[0]) if start > 0 else x[0].copy()
-        for j in amp.static_range(1, KEPT):
-            if start + j < each and first + start + j < tiles:
+        for j in amp.static_range(_KEPT):
+            x[j] = kept(words, min(first + (start + j) * step, tiles - 1), type(like))
+        for j in amp.static_range(_KEPT):
+            if start + j == 0:
+                total = x[0].copy()
+            elif start + j < each and first + (start + j) * step < tiles:
                 total = op(total, x[j])
-    return tile.reduce(t_idx, total, op, (tiles + each - 1) // each)
+    return tile.reduce(t_idx, total, op, threads)
 
 
 def combine_pieces(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:
@@ -125,11 +137,11 @@ def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any
 
 def _reduce_at_once(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:
     n = source.extent[0]
-    wide = commutes(op) and n >= _TILES * TILE * QUADS * 4
-    tiles = _TILES if wide else split.pieces
+    wide = commutes(op) and n >= _SIDE_BY_SIDE * _WIDE * QUADS * 4
+    tiles, size = (_SIDE_BY_SIDE, _WIDE) if wide else (split.pieces, TILE)
     words = amp.array(amp.extent(tiles), np.uint32, accelerator_view=view)
     amp.parallel_for_each(
-        view, amp.extent(tiles * TILE).tile(TILE), reduce_at_once, source, out, words, counters_of(view), n,
+        view, amp.extent(tiles * size).tile(size), reduce_at_once, source, out, words, counters_of(view), n,
         split.length, op, commutes=commutes(op), wide=wide,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ lines.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def reduce_short_rows(
 @amp.kernel
 def reduce_columns_in_tiles(
     t_idx, source, out, n, inner, strips, pieces, op,
-    *, across: amp.constant, wide: amp.constant, commutes: amp.constant,
+    *, across: amp.constant, wide: amp.constant, rows: amp.constant, commutes: amp.constant,
 ):  # fmt: skip
     """Each tile combines one piece of a strip of ``across * wide`` neighbouring lines.
 
@@ -102,7 +102,7 @@ def reduce_columns_in_tiles(
     """
     own = amp.private(wide, type(source.value(0)))
     row, column = _of_columns(
-        t_idx, source, n, inner, strips, pieces, op, own, across=across, wide=wide, commutes=commutes
+        t_idx, source, n, inner, strips, pieces, op, own, across=across, wide=wide, rows=rows, commutes=commutes
     )
     if t_idx.local[0] < across and column < inner:
         for c in amp.static_range(wide):
@@ -112,12 +112,12 @@ def reduce_columns_in_tiles(
 @amp.kernel
 def reduce_columns_at_once(
     t_idx, source, out, words, counters, n, inner, strips, pieces, op,
-    *, across: amp.constant, wide: amp.constant, commutes: amp.constant,
+    *, across: amp.constant, wide: amp.constant, rows: amp.constant, commutes: amp.constant,
 ):  # fmt: skip
     """As ``reduce_columns_in_tiles``; the tile of a strip that ends last combines its pieces."""
     own = amp.private(wide, type(source.value(0)))
     row, column = _of_columns(
-        t_idx, source, n, inner, strips, pieces, op, own, across=across, wide=wide, commutes=commutes
+        t_idx, source, n, inner, strips, pieces, op, own, across=across, wide=wide, rows=rows, commutes=commutes
     )
     if t_idx.local[0] < across and column < inner:
         for c in amp.static_range(wide):
@@ -142,7 +142,7 @@ def reduce_columns_at_once(
 @amp.func
 def _of_columns(
     t_idx: Any, source: Any, n: Any, inner: Any, strips: Any, pieces: Any, op: Any, own: Any, *,
-    across: amp.constant, wide: amp.constant, commutes: amp.constant,
+    across: amp.constant, wide: amp.constant, rows: amp.constant, commutes: amp.constant,
 ) -> Any:  # fmt: skip
     """Combines one piece of a strip into ``own`` of its first threads, and returns ``(row, column)`` of the results.
 
@@ -166,27 +166,44 @@ def _of_columns(
         first = ty
         step = inner * down
     at = (row // pieces * n + begin + first) * inner + min(column, inner - wide)
-    x = amp.private(4 * wide, type(source.value(0)))
-    load_lines(source, at, own, 0, wide=wide)
-    at += step
-    k = 1
-    while k + 4 <= many:
-        # Four loads are in flight at a time.
-        for j in amp.static_range(4):
+    _some_rows(source, at, step, many, op, own, wide=wide, rows=rows, begins=True)
+    at += rows * step
+    left = many - rows
+    x = amp.private(rows * wide, own.dtype)
+    while left >= rows:
+        # All loads are in flight at a time.
+        for j in amp.static_range(rows):
             load_lines(source, at + j * step, x, j * wide, wide=wide)
-        for c in amp.static_range(wide):
-            two = op(op(x[c], x[wide + c]), op(x[2 * wide + c], x[3 * wide + c]))
-            own[c] = op(own[c], two)
-        at += 4 * step
-        k += 4
-    while k < many:
-        load_lines(source, at, x, 0, wide=wide)
-        for c in amp.static_range(wide):
-            own[c] = op(own[c], x[c])
-        at += step
-        k += 1
+        for j in amp.static_range(rows // 4):
+            for c in amp.static_range(wide):
+                p = 4 * j * wide + c
+                own[c] = op(own[c], op(op(x[p], x[p + wide]), op(x[p + 2 * wide], x[p + 3 * wide])))
+        at += rows * step
+        left -= rows
+    if left > 0:
+        _some_rows(source, at, step, left, op, own, wide=wide, rows=rows, begins=False)
     _combine(t_idx, own, op, ty, down, across)
     return row, column
+
+
+@amp.func
+def _some_rows(
+    source: Any, at: Any, step: Any, many: Any, op: Any, own: Any, *,
+    wide: amp.constant, rows: amp.constant, begins: amp.constant,
+) -> None:  # fmt: skip
+    """Combines the first ``rows`` of ``many`` elements that are ``step`` apart, at least one, after ``own``, or, if
+    ``begins``, as the first ones.
+    """
+    x = amp.private(rows * wide, own.dtype)
+    # All loads are in flight at a time; the last element is loaded again in place of those that are missing.
+    for j in amp.static_range(rows):
+        load_lines(source, at + min(j, many - 1) * step, x, j * wide, wide=wide)
+    for c in amp.static_range(wide):
+        own[c] = x[c].copy() if begins else op(own[c], x[c])
+    for j in amp.static_range(1, rows):
+        if j < many:
+            for c in amp.static_range(wide):
+                own[c] = op(own[c], x[j * wide + c])
 
 
 @amp.func
@@ -203,17 +220,48 @@ def upper_power(n: int) -> int:
     return 1 << max(n - 1, 0).bit_length()
 
 
-def pieces_of(outer: int, n: int, inner: int) -> int:
-    """The number of pieces into which each line is divided."""
-    tiles, least = (outer, TILE * ITEMS * 2) if inner == 1 else (outer * -(-inner // (4 * ACROSS)), 128)
-    return max(min(_TILES // tiles, n // least), 1)
+class Strips(NamedTuple):
+    """How tiles divide lines side by side."""
+
+    #: Threads of a tile, and the lines, or vectors of lines, side by side.
+    tile: int
+    across: int
+    #: Elements of a line that a thread loads at a time.
+    rows: int
+    #: The most tiles of lines that are divided into pieces: about as many as run on a large GPU at a time, or several
+    #: times as many.
+    tiles: int
 
 
-def shape_of_strip(inner: int, length: int, most: int, rows: int) -> tuple[int, int]:
-    """The lines, or vectors of lines, side by side in a strip, and the threads in one column, for ``rows`` elements
-    each.
+#: Of many elements, and of others.
+_MANY, _FEW = Strips(512, 64, 8, 256), Strips(TILE, ACROSS, 4, _TILES)
+#: The largest elements of large tiles, in bytes.
+_LARGEST = 8
+
+
+def _strips_of(outer: int, n: int, inner: int, size: int) -> Strips:
+    """How lines side by side are divided: by large tiles, if there are two of 128 elements of each line for each that
+    runs at a time, and the elements' ``size`` in bytes leaves room in registers and ``tile_static`` memory.
     """
-    across = min(upper_power(inner), ACROSS)
+    tiles = outer * -(-inner // (4 * _MANY.across)) * (n // 128)
+    return _MANY if tiles >= 2 * _MANY.tiles and size <= _LARGEST else _FEW
+
+
+def pieces_of(outer: int, n: int, inner: int, size: int) -> int:
+    """The number of pieces into which each line of elements of ``size`` bytes is divided."""
+    if inner == 1:
+        most, tiles, least = _TILES, outer, TILE * ITEMS * 2
+    else:
+        form = _strips_of(outer, n, inner, size)
+        most, tiles, least = form.tiles, outer * -(-inner // (4 * form.across)), 128
+    return max(min(most // tiles, n // least), 1)
+
+
+def shape_of_strip(inner: int, length: int, most: int, rows: int, side: int = ACROSS) -> tuple[int, int]:
+    """The lines, or vectors of lines, side by side in a strip, at best ``side``, and the threads in one column, for
+    ``rows`` elements each.
+    """
+    across = min(upper_power(inner), side)
     down = min(most // across, upper_power(length // rows // 2 + 1))
     return min(upper_power(inner), most // down), down
 
@@ -242,10 +290,11 @@ def combine_lines_in_tiles(
         amp.parallel_for_each(view, domain, reduce_rows_in_tiles, source, out, n, pieces, op, commutes=known)
         return
     wide = 4 if inner % 4 == 0 else 1
-    across, down = shape_of_strip(inner // wide, n // pieces, TILE, 8)
+    form = _strips_of(outer, n, inner, out.dtype.itemsize)
+    across, down = shape_of_strip(inner // wide, n // pieces, form.tile, 8, form.across)
     strips = -(-inner // (across * wide))
     domain = amp.extent(outer * pieces * strips * across * down).tile(across * down)
-    shape = {"across": across, "wide": wide, "commutes": known}
+    shape = {"across": across, "wide": wide, "rows": form.rows, "commutes": known}
     if at_once:
         words = amp.array(amp.extent(outer * pieces * inner), np.uint32, accelerator_view=view)
         amp.parallel_for_each(
