@@ -43,7 +43,7 @@ from vkamp.pipeline import kernel_cache
 from vkamp.pipeline.compiled import Compiled as Compiled
 from vkamp.pipeline.compiled import FullKernel as FullKernel
 from vkamp.pipeline.kernel_cache import rebind as rebind
-from vkamp.pipeline.loading import compiler_module, without_collector
+from vkamp.pipeline.loading import compiler_module
 from vkamp.progress import hide
 
 #: Seconds of a driver's compilation that are not worth a warning, and the kernels that were warned of.
@@ -80,7 +80,7 @@ def _compiled(request: Request, captured: Mapping[str, Any], *, keep: bool) -> C
     found = kernel_cache.kernel(place, request, captured, store) if place is not None else None
     if found is not None:
         return found
-    with _explained(request.function.__name__), without_collector:
+    with _explained(request.function.__name__):
         compiled: Compiled = compiler_module().compile_kernel(request, captured)
     return compiled if place is None else kernel_cache.keep_kernel(place, request, captured, compiled, store)
 
@@ -142,7 +142,7 @@ def executable(compiled: Compiled, target: Target) -> Executable:
     """
     found = kernel_cache.program(compiled, target)
     if found is None:
-        with recorded() as failures, _explained(compiled.name), without_collector:
+        with recorded() as failures, _explained(compiled.name):
             found = compiler_module().executable(compiled.kernel, target)
         if not failures:
             # What was made without a pass is made again, and warned of again.
