@@ -161,6 +161,29 @@ def test_numbers_on_the_device(accelerator_view, raw, no_waiting):
     same(filled, np.full(10, f.max()))
 
 
+@amp.kernel
+def first_into(idx, out, a):
+    out[idx] = a[0]
+
+
+def test_results_that_kernels_take_by_their_containers(accelerator_view, raw):
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    largest, found = alg.max(a), alg.select(a, lambda x: x > 0)
+    out = amp.array(1, np.int32, accelerator_view=accelerator_view)
+    for given, container, advice, expected in (
+        (largest, largest.view, r"pass its `\.view`, a container", raw.max()),
+        (found, found.values, r"pass its `\.values`, a container", raw[raw > 0][0]),
+    ):
+        with pytest.raises(amp.CompileError, match=advice):
+            amp.parallel_for_each(accelerator_view, out.extent, first_into, out, given)
+        amp.parallel_for_each(accelerator_view, out.extent, first_into, out, container)
+        same(out, [expected])
+    with pytest.raises(amp.CompileError, match=r"use its `\.view`, a container"):
+        alg.transform(lambda x: x - largest, a)
+    number = largest.view
+    same(alg.transform(lambda x: x - number[0], a), raw - raw.max())
+
+
 def test_functions_that_wait_for_a_number_on_the_device(accelerator_view, raw):
     a = amp.array(raw, accelerator_view=accelerator_view)
     memory = amp.array(np.zeros(1, np.int32), accelerator_view=accelerator_view)

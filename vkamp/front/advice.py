@@ -255,6 +255,9 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
         if name.endswith("]"):
             return f"give it a name of its own before the function, such as `item = {name}`, and use that there"
         return "pass it to the function as an argument"
+    members = getattr(type(value), "_vkamp_members", ())
+    for member in (each for each in members if isinstance(getattr(value, each), Container)):
+        return f"{'use' if captured else 'pass'} its `.{member}`, a container"
     of_library = habits.of_object(value)
     if isinstance(value, np.ndarray) or (of_library is None and has_memory(value)):
         if not captured:
