@@ -161,6 +161,30 @@ def test_numbers_on_the_device(accelerator_view, raw, no_waiting):
     same(filled, np.full(10, f.max()))
 
 
+class OnlyDLPack:
+    """Memory that is exported by DLPack, and by nothing else."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **named):
+        return self.values.__dlpack__(**named)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_memory_of_others(accelerator_view, raw):
+    for other in (OnlyDLPack(raw), memoryview(raw), raw.tobytes()):
+        expected = np.frombuffer(other, np.uint8) if isinstance(other, bytes) else raw
+        same(alg.sort(other, accelerator_view=accelerator_view), np.sort(expected))
+        same(
+            alg.transform(lambda x, y: x + y, other, expected, accelerator_view=accelerator_view),
+            expected.astype(np.int32) * 2,
+        )
+    same(alg.sum(lazy.map(lambda x: x * 2, np.float32(3)), accelerator_view=accelerator_view), 6)
+
+
 @amp.kernel
 def first_into(idx, out, a):
     out[idx] = a[0]

@@ -420,7 +420,9 @@ def of(a: Any) -> Lazy:
         raise TypeError(f"an algorithm takes containers, numpy arrays and lazy inputs, not {type(a).__name__}{advice}")
     if isinstance(a, np.ndarray) and a.dtype == np.bool_:
         a = a.view(np.uint8)
-    return Elements(amp.array_view(np.ascontiguousarray(a) if np.ndim(a) == 0 else a, readonly=True))
+    # Of an object with DLPack alone, numpy would make an array of objects.
+    is_number = (hasattr(a, "ndim") or hasattr(a, "__array__")) and np.ndim(a) == 0
+    return Elements(amp.array_view(np.ascontiguousarray(a) if is_number else a, readonly=True))
 
 
 def map(f: Any, *inputs: Any) -> Lazy:
