@@ -116,6 +116,13 @@ def test_a_compiler_that_is_no_program(fake: Callable[[str], Path]) -> None:
         spirv.compile(shader(1))
 
 
+def test_a_temporary_folder_that_vanishes(fake: Callable[[str], Path]) -> None:
+    """As at the end of a process, while a thread still starts the compiler."""
+    fake("").write_text(f"#!{sys.executable}\nimport os\nos.unlink(os.readlink('/proc/self/fd/1'))\n", encoding="utf-8")
+    with pytest.raises(AmpError, match="cannot be run: .*No such file"):
+        spirv.compile(shader(1))
+
+
 def test_a_failing_compiler(fake: Callable[[str], Path]) -> None:
     fake("print('no licence')\nsys.exit(3)")
     with pytest.raises(AmpError, match=r"ended with status 3 on the shader of kernel:\nno licence"):

@@ -22,6 +22,8 @@ Form = Literal["runs", "tiles"]
 LONGEST_RUN = 49_152
 #: Below this many elements, one invocation does all the work.
 _ALONE = 512
+#: The threads and the bytes of ``tile_static`` memory that tiles need.
+_THREADS, _BYTES = 256, 32 << 10
 _forced: list[Form] = []
 
 
@@ -33,10 +35,12 @@ class Split(NamedTuple):
 
 
 def form_of(view: amp.accelerator_view) -> Form:
-    """The form that a device uses."""
+    """The form that a device uses: runs on CPU drivers and where tiles are too small."""
     if _forced:
         return _forced[-1]
-    return "runs" if view.accelerator.is_emulated else "tiles"
+    limits = view.accelerator.limits
+    is_large = limits is not None and limits.tile_threads >= _THREADS and limits.shared_bytes >= _BYTES
+    return "tiles" if is_large and not view.accelerator.is_emulated else "runs"
 
 
 @contextmanager
@@ -52,6 +56,12 @@ def forced(form: Form) -> Iterator[None]:
 def forced_form() -> Form | None:
     """The form that is forced, if any."""
     return _forced[-1] if _forced else None
+
+
+def allows(view: amp.accelerator_view, threads: int) -> bool:
+    """Whether a device has tiles of so many threads."""
+    limits = view.accelerator.limits
+    return limits is None or limits.tile_threads >= threads
 
 
 def ends_loops(view: amp.accelerator_view) -> bool:

@@ -138,7 +138,9 @@ def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any
 def _reduce_at_once(view: amp.accelerator_view, source: lazy.Lazy, out: Any, split: _choose.Split, op: Any) -> None:
     n = source.extent[0]
     wide = commutes(op) and n >= _SIDE_BY_SIDE * _WIDE * QUADS * 4
-    tiles, size = (_SIDE_BY_SIDE, _WIDE) if wide else (split.pieces, TILE)
+    tiles, size = split.pieces, TILE
+    if wide:
+        tiles, size = (_SIDE_BY_SIDE, _WIDE) if _choose.allows(view, _WIDE) else (_TILES, TILE)
     words = amp.array(amp.extent(tiles), np.uint32, accelerator_view=view)
     amp.parallel_for_each(
         view, amp.extent(tiles * size).tile(size), reduce_at_once, source, out, words, counters_of(view), n,

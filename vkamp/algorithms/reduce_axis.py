@@ -225,7 +225,7 @@ def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Axis
     """Combines each line of a source with one index into one element of ``out``."""
     outer, n, inner, _ = lines
     if _choose.form_of(view) == "tiles" and fills_tiles(n, inner):
-        pieces = pieces_of(outer, n, inner, out.dtype.itemsize)
+        pieces = pieces_of(view, outer, n, inner, out.dtype.itemsize)
         at_once = joins_pieces(inner, pieces, out.dtype)
         target = out
         if pieces > 1 and not at_once:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import lazy
+from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._blocks import ITEMS, TILE, of_block, of_four
 from vkamp.algorithms._last import KEPT, counters_of, is_last, is_word, keep, kept
 from vkamp.algorithms._operators import commutes
@@ -239,20 +239,22 @@ _MANY, _FEW = Strips(512, 64, 8, 256), Strips(TILE, ACROSS, 4, _TILES)
 _LARGEST = 8
 
 
-def _strips_of(outer: int, n: int, inner: int, size: int) -> Strips:
+def _strips_of(view: amp.accelerator_view, outer: int, n: int, inner: int, size: int) -> Strips:
     """How lines side by side are divided: by large tiles, if there are two of 128 elements of each line for each that
-    runs at a time, and the elements' ``size`` in bytes leaves room in registers and ``tile_static`` memory.
+    runs at a time, the device has them, and the elements' ``size`` in bytes leaves room in registers and
+    ``tile_static`` memory.
     """
     tiles = outer * -(-inner // (4 * _MANY.across)) * (n // 128)
-    return _MANY if tiles >= 2 * _MANY.tiles and size <= _LARGEST else _FEW
+    fits = size <= _LARGEST and _choose.allows(view, _MANY.tile)
+    return _MANY if fits and tiles >= 2 * _MANY.tiles else _FEW
 
 
-def pieces_of(outer: int, n: int, inner: int, size: int) -> int:
+def pieces_of(view: amp.accelerator_view, outer: int, n: int, inner: int, size: int) -> int:
     """The number of pieces into which each line of elements of ``size`` bytes is divided."""
     if inner == 1:
         most, tiles, least = _TILES, outer, TILE * ITEMS * 2
     else:
-        form = _strips_of(outer, n, inner, size)
+        form = _strips_of(view, outer, n, inner, size)
         most, tiles, least = form.tiles, outer * -(-inner // (4 * form.across)), 128
     return max(min(most // tiles, n // least), 1)
 
@@ -290,7 +292,7 @@ def combine_lines_in_tiles(
         amp.parallel_for_each(view, domain, reduce_rows_in_tiles, source, out, n, pieces, op, commutes=known)
         return
     wide = 4 if inner % 4 == 0 else 1
-    form = _strips_of(outer, n, inner, out.dtype.itemsize)
+    form = _strips_of(view, outer, n, inner, out.dtype.itemsize)
     across, down = shape_of_strip(inner // wide, n // pieces, form.tile, 8, form.across)
     strips = -(-inner // (across * wide))
     domain = amp.extent(outer * pieces * strips * across * down).tile(across * down)

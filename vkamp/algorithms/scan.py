@@ -110,7 +110,7 @@ def scan_into(
     in_runs = _choose.form_of(view) == "runs"
     if not in_runs and can_chain(view, out):
         into = chained_scan_into
-        if are_few(view, n):
+        if are_few(n):
             into = scan_few_into
         elif is_needed(deterministic) and dtype.kind == "f":
             into = scan_blocks_into

@@ -15,7 +15,7 @@ import weakref
 from typing import Any
 
 import vkamp as amp
-from vkamp.algorithms import lazy
+from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._last import is_word, zeros_for
 from vkamp.algorithms._outputs import output_of
 from vkamp.tile.carry import carry, ticket
@@ -223,11 +223,13 @@ def has_features(view: amp.accelerator_view) -> bool:
 
 
 def can_chain(view: amp.accelerator_view, out: Any) -> bool:
-    """Whether a device can scan into ``out`` in one launch: numbers of 32 bits, by functions of subgroups.
+    """Whether a device can scan into ``out`` in one launch: numbers of 32 bits, by functions of subgroups, in tiles of
+    512 threads.
 
     CPU drivers run few tiles at once, and lavapipe ends loops that wait.
     """
-    return is_word(out.dtype) and not view.accelerator.is_emulated and has_features(view)
+    can_wait = not view.accelerator.is_emulated and has_features(view)
+    return can_wait and is_word(out.dtype) and _choose.allows(view, TILE)
 
 
 def chained_scan_into(

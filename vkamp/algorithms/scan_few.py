@@ -271,10 +271,9 @@ def _words_of(view: amp.accelerator_view) -> tuple[Any, Any]:
     return known
 
 
-def are_few(view: amp.accelerator_view, n: int) -> bool:
-    """Whether a device can scan ``n`` elements in these tiles."""
-    limits = view.accelerator.limits
-    return limits is not None and limits.tile_threads >= TILE and n <= MOST * TILE * ROWS[-1] * 4
+def are_few(n: int) -> bool:
+    """Whether these tiles can scan ``n`` elements."""
+    return n <= MOST * TILE * ROWS[-1] * 4
 
 
 def scan_few_into(

@@ -231,11 +231,12 @@ def execute(compiler: Compiler, arguments: list[str], folder: str) -> tuple[int,
             ) as process,
         ):
             status = _wait(process)
+        text = said.read_text(errors="replace")
     except OSError as error:
         raise AmpError(f"{compiler.path} cannot be run: {error}; {_INSTALL}") from error
     if status is None:
         raise AmpError(f"{compiler.path} did not end within {TIME_LIMIT:g} s and was stopped")
-    return status, said.read_text(errors="replace").replace(f"{folder}{os.sep}", "").strip()
+    return status, text.replace(f"{folder}{os.sep}", "").strip()
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int | None:
