@@ -428,3 +428,11 @@ def test_segments_in_a_list(accelerator_view):
     assert np.asarray(alg.segmented_reduce(values, [0, 3, 5, 10])).tolist() == [3, 7, 35]
     flags = [True, False, False, True, False, True, False, False, False, False]
     assert np.asarray(alg.segmented_scan(values, flags)).tolist() == [0, 1, 3, 3, 7, 5, 11, 18, 26, 35]
+
+
+def test_segments_that_are_neither_offsets_nor_flags():
+    values = np.arange(6, dtype=np.float32)
+    for wrong in ([1, 0, 0, 1, 0, 0], [0, 3], [2, 6]):
+        for call in (alg.segmented_scan, alg.segmented_reduce, alg.segmented_sort):
+            with pytest.raises(ValueError, match=r"offsets begin with 0 and end with .*, 6; flags have a type of one"):
+                call(values, wrong)

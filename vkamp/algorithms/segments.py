@@ -66,6 +66,11 @@ def segments_of(view: amp.accelerator_view, segments: Any, n: int) -> Segments:
         if given.extent[0] != n:
             raise amp.AmpError(f"there are {n} elements, but {given.extent[0]} flags")
         return Segments(None, lazy.map(Flag(functional.truth), given), None)
+    if isinstance(segments, np.ndarray) and (segments.flat[0] != 0 or segments.flat[-1] != n):
+        raise ValueError(
+            f"segments begin with {segments.flat[0]} and end with {segments.flat[-1]}, but offsets begin with 0 and "
+            f"end with the number of elements, {n}; flags have a type of one byte, such as bool"
+        )
     heads = amp.array(amp.extent(n), np.int32, accelerator_view=view)
     store(view, lazy.constant(0, n), heads)
     amp.parallel_for_each(view, amp.extent(given.extent[0] - 1), _mark, given, heads)
