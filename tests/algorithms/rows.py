@@ -300,6 +300,13 @@ row(
     lambda a: (np.sort(a)[:2], np.argsort(a, kind="stable")[:2]),
     least=2,
 )
+row(
+    "topk",
+    lambda a, k: alg.topk(a, 2, largest=False, axis=0, **k),
+    lambda a: (np.sort(a, 0)[:2], np.argsort(a, 0, kind="stable")[:2]),
+    least=2,
+    rank=2,
+)
 
 # -- segments and keys ---------------------------------------------------------------------------------------------
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import vkamp as amp
 from tests.algorithms.inputs import TYPES, descending_order, numbers_of
+from tests.library_views import forced
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy, topk_runs
 
@@ -95,6 +98,79 @@ def test_the_largest_of_computed_elements_with_loops(accelerator_view, monkeypat
     np.testing.assert_array_equal(np.asarray(found), raw[order] ** 3)
 
 
+def best_along(raw, k, axis, largest):
+    """The ``k`` best elements along an axis and their positions, of equal ones the first."""
+    if axis is None:
+        raw, axis = raw.ravel(), 0
+    order = np.apply_along_axis(descending_order, axis, raw) if largest else np.argsort(raw, axis, kind="stable")
+    order = np.take(order, range(k), axis)
+    return np.take_along_axis(raw, order, axis), order
+
+
+@pytest.mark.spread(4)
+@pytest.mark.parametrize("axis", [None, -1, 0, 1])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_the_largest_along_an_axis(accelerator_view, axis, dtype):
+    raw = np.random.default_rng(3).integers(-9, 9, (5, 7, 11)).astype(dtype)
+    if dtype == np.float32:
+        raw[raw == 3] = np.nan
+    for given in (raw, raw[:, ::-1, ::2], raw[:1]):
+        for k, largest in ((1, True), (3, False)):
+            if axis is not None and given.shape[axis] < k:
+                continue
+            elements, at = alg.topk(given, k, largest=largest, axis=axis, accelerator_view=accelerator_view)
+            expected, order = best_along(given, k, axis, largest)
+            np.testing.assert_array_equal(np.asarray(at), order)
+            np.testing.assert_array_equal(np.asarray(elements), expected)
+
+
+@pytest.mark.parametrize("form", ["runs", "tiles"])
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_largest_of_few_long_lines(accelerator_view, monkeypatch, largest, form):
+    monkeypatch.setattr(topk_runs, "_FEWEST", 1000)
+    forms = dict.fromkeys(("runs", "tiles"), (3, 1000))
+    monkeypatch.setattr(sys.modules["vkamp.algorithms.topk"], "_FEW_LONG", forms)
+    raw = np.random.default_rng(3).integers(-50, 50, (3, 1401)).astype(np.float32)
+    raw[1, 70] = np.nan
+    assert topk_runs.group_of(1401, 5)
+    # The tiles of the selection have more threads than a quick run of the reference.
+    is_slow = form == "tiles" and accelerator_view.accelerator.device_path == "reference"
+    raw = raw[:, :130] if is_slow else raw
+    with forced(form):
+        for given, axis in ((raw, -1), (raw.T, 0)):
+            elements, at = alg.topk(given, 5, largest=largest, axis=axis, accelerator_view=accelerator_view)
+            expected, order = best_along(given, 5, axis, largest)
+            np.testing.assert_array_equal(np.asarray(at), order)
+            np.testing.assert_array_equal(np.asarray(elements), expected)
+
+
+def test_the_largest_in_targets(accelerator_view):
+    raw = np.random.default_rng(3).integers(-50, 50, (6, 9)).astype(np.int32)
+    wide = amp.array(amp.extent(4, 9), np.float32, accelerator_view=accelerator_view)
+    elements, at = amp.array_view(wide)[::2], np.empty((2, 9), np.int32)
+    expected, order = best_along(raw, 2, 0, True)
+    found, places = alg.topk(raw, 2, axis=0, sorted=False, out=(elements, at), accelerator_view=accelerator_view)
+    assert found is elements
+    np.testing.assert_array_equal(np.asarray(wide)[::2], expected)
+    np.testing.assert_array_equal(np.asarray(places), order)
+    found, places = alg.topk(raw, 2, axis=0, out=(None, lazy.discard), accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+    with pytest.raises(TypeError, match="out must be a tuple of 2 targets"):
+        alg.topk(raw, 2, out=at)
+    with pytest.raises(amp.AmpError, match=r"out has extent\(2, 9\), but the result has extent\(6, 2\)"):
+        alg.topk(raw, 2, out=(None, at))
+    with pytest.raises(amp.AmpError, match="out overlaps an input"):
+        alg.topk(raw, 1, axis=0, out=(None, raw[3:4]), accelerator_view=accelerator_view)
+
+
+def test_the_largest_of_no_lines():
+    found, at = alg.topk(np.zeros((0, 4), np.float32), 3)
+    assert found.shape == at.shape == (0, 3) and found.dtype == np.float32 and at.dtype == np.int32
+    for a, axis in ((np.zeros((0, 4), np.float32), 0), (np.zeros((0, 4), np.float32), None)):
+        with pytest.raises(ValueError, match="cannot find the 2 largest of 0 elements"):
+            alg.topk(a, 2, axis=axis)
+
+
 @amp.func
 def _power(x):
     product = x
@@ -112,6 +188,8 @@ def test_wrong_arguments():
     with pytest.raises(TypeError, match="have no order: give less= or key="):
         alg.sort(np.zeros(3, PAIR))
     with pytest.raises(ValueError, match="cannot find the 5 largest of 4 elements"):
-        alg.topk(raw[0], 5)
+        alg.topk(raw, 5)
+    with pytest.raises(ValueError, match="axis 2 is not one of extent"):
+        alg.topk(raw, 1, axis=2)
     with pytest.raises(amp.AmpError, match="keys, but"):
         alg.sort_by_key(raw[0], raw[:, 0])

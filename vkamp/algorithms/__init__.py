@@ -55,9 +55,10 @@ from vkamp.algorithms.sets import (
     union1d,
 )
 from vkamp.algorithms.shuffle import shuffle
-from vkamp.algorithms.sort import argsort, sort, sort_by_key, topk
+from vkamp.algorithms.sort import argsort, sort, sort_by_key
 from vkamp.algorithms.statistics import logsumexp, mean, minmax, std, var
 from vkamp.algorithms.sums import count, count_nonzero, max, min, prod, sum, vdot
+from vkamp.algorithms.topk import topk
 from vkamp.algorithms.transform import (
     arange,
     clip,

@@ -109,8 +109,13 @@ def _transformed(f: Any, *inputs: Any, dtype: Any = None, **_: Any) -> Any:
     return np.zeros(shapes[0] or 0, np.uint8 if kind == np.bool_ else kind)
 
 
-def _top(a: Any, k: int, **_: Any) -> Any:
-    raise ValueError(f"cannot find the {k} largest of 0 elements")
+def _top(a: Any, k: int, *, axis: int | None = -1, out: Any = None, **_: Any) -> Any:
+    shape = [0] if axis is None else list(np.shape(a))
+    axis = -1 if axis is None else axis
+    if not 1 <= k <= shape[axis]:
+        raise ValueError(f"cannot find the {k} largest of {shape[axis]} elements")
+    shape[axis] = k
+    return np.empty(shape, np.asarray(a).dtype), np.empty(shape, np.int32)
 
 
 def _searched(ordered: Any, values: Any, *_: Any, **__: Any) -> Any:

@@ -7,18 +7,9 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import (
-    _choose,
-    lazy,
-    merge_sort,
-    radix_sort,
-    sort_lines_digits,
-    sort_lines_tiles,
-    topk_runs,
-    topk_tiles,
-)
+from vkamp.algorithms import lazy, merge_sort, radix_sort, sort_lines_digits, sort_lines_tiles
 from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, place
-from vkamp.algorithms._digits import bits_of, digits_of, words_in, words_of
+from vkamp.algorithms._digits import bits_of, digits_of, words_in
 from vkamp.algorithms.sort_lines import along_lines, order_in_lines, sort_words
 from vkamp.algorithms.transform import store
 from vkamp.algorithms.transpose import permute_dims
@@ -149,7 +140,7 @@ def sorted_lines(
     return taken(view, source, order_in_lines(view, order, length), out)
 
 
-def _in_rows(a: Any, axis: int | None) -> tuple[lazy.Lazy, tuple[int, ...]]:
+def in_rows(a: Any, axis: int | None) -> tuple[lazy.Lazy, tuple[int, ...]]:
     """An input, and its axes in the order in which the lines along an axis are rows."""
     source = lazy.of(a)
     if axis is None:
@@ -159,7 +150,7 @@ def _in_rows(a: Any, axis: int | None) -> tuple[lazy.Lazy, tuple[int, ...]]:
     return source, (*axes[:axis], *axes[axis + 1 :], axis)
 
 
-def _swapped_back(axes: tuple[int, ...]) -> tuple[int, ...]:
+def swapped_back(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axes.index(at) for at in range(len(axes)))
 
 
@@ -180,14 +171,14 @@ def argsort(
     bits from ``first``, 0 being the lowest, to before ``end``; the highest bit of a signed type is inverted, as
     negative numbers come first (CUB: ``begin_bit``, ``end_bit``).
     """
-    source, axes = _in_rows(a, axis)
+    source, axes = in_rows(a, axis)
     view = place(accelerator_view, source)
     if len(axes) == 1:
         return order_of(view, source, descending, less, key, bits)
     if axes[-1] != len(axes) - 1:
         rows = permute_dims(source, axes, accelerator_view=view)
         found = argsort(rows, descending=descending, less=less, key=key, bits=bits, accelerator_view=view)
-        return permute_dims(found, _swapped_back(axes), accelerator_view=view)
+        return permute_dims(found, swapped_back(axes), accelerator_view=view)
     flat, length = source.flat(), source.extent[len(axes) - 1]
     result = amp.array(source.extent, np.int32, accelerator_view=view)
     keys = flat if key is None else lazy.map(key, flat)
@@ -217,12 +208,12 @@ def sort(
 
     ``axis=None``: all elements in a row. ``out`` may be the input.
     """
-    source, axes = _in_rows(a, axis)
+    source, axes = in_rows(a, axis)
     view = place(accelerator_view, source, out)
     if len(axes) > 1 and axes[-1] != len(axes) - 1:
         rows = permute_dims(source, axes, accelerator_view=view)
         sort(rows, descending=descending, less=less, key=key, bits=bits, out=rows, accelerator_view=view)
-        return permute_dims(rows, _swapped_back(axes), out=out, accelerator_view=view)
+        return permute_dims(rows, swapped_back(axes), out=out, accelerator_view=view)
     if len(axes) > 1:
         result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
         with in_a_row(result, view) as row:
@@ -255,45 +246,3 @@ def sort_by_key(
             return found
     order = order_of(view, sources[0], descending, less, None, bits)
     return tuple(taken(view, each, order, None) for each in sources)
-
-
-def _places_of_best(view: amp.accelerator_view, source: lazy.Lazy, k: int, largest: bool) -> Any:
-    """The positions of the ``k`` first elements in their order."""
-    in_runs = _choose.form_of(view) == "runs"
-    length = topk_runs.group_of(source.extent[0], k) if in_runs else None
-    is_short = length is not None or (not in_runs and k <= topk_tiles.MOST)
-    if is_short and dtype_of(source).names is None and dtype_of(source).itemsize <= 4:
-        [(words, _)] = words_of(source)
-        words = words if largest else lazy.map(_inverted, words)
-        if length is not None:
-            return topk_runs.places_of_best(view, words, k, length)
-        return topk_tiles.places_of_best(view, words, k)
-    return amp.array_view(order_of(view, source, largest, None, None))[:k]
-
-
-@amp.func
-def _inverted(word: Any) -> Any:
-    return ~word
-
-
-def topk(
-    a: Any, k: int, *, largest: bool = True, accelerator_view: amp.accelerator_view | None = None
-) -> tuple[Any, Any]:
-    """The ``k`` largest elements (or smallest), in that order, and their positions; of equal ones the first.
-
-    Raises ValueError if there are fewer than ``k``.
-    """
-    source = _row(a)
-    if not 1 <= k <= source.extent[0]:
-        raise ValueError(f"cannot find the {k} largest of {source.extent[0]} elements")
-    view = place(accelerator_view, source)
-    order = _places_of_best(view, source, k, largest)
-    found = amp.array(amp.extent(k), dtype_of(source), accelerator_view=view)
-    values, target = in_words(source, found)
-    store(view, lazy.take(values, order), target)
-    if isinstance(order, amp.array):
-        return found, order
-    # A copy, so that the memory of the other positions is released.
-    at = amp.array(amp.extent(k), np.int32, accelerator_view=view)
-    store(view, lazy.of(order), at)
-    return found, at
