@@ -89,7 +89,8 @@ def reduce_by_key(
         view, names, source, keys_out, values_out, count, eq, op, dtype,
         own_keys=for_keys is None, own_values=for_values is None,
     ):  # fmt: skip
-        return counted(keys_out, device_scalar(count)), counted(values_out, device_scalar(count))
+        many, most = device_scalar(count), names.extent[0]
+        return counted(keys_out, many, most), counted(values_out, many, most)
     heads = Heads(names, eq)
     found = scan_pairs(view, source, heads, op, dtype)
     tails = lazy.At(Tails(source.extent[0]), heads)

@@ -20,17 +20,28 @@ class counted:
     undefined. ``.count`` is a :class:`device_scalar`. ``len()``, ``np.asarray()`` and ``.trim()`` wait for the count.
     """
 
-    __slots__ = ("count", "values")
-    _vkamp_members = ("values", "count")
+    __slots__ = ("_most", "count", "values")
+    _vkamp_members = ("values", "count", "_most")
 
-    def __init__(self, values: Any, count: device_scalar) -> None:
+    def __init__(self, values: Any, count: device_scalar, most: int = 0) -> None:
         self.values, self.count = values, count
+        #: The largest possible count.
+        self._most = most
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the elements."""
         found: np.dtype[Any] = self.values.dtype
         return found
+
+    def refuse_short(self) -> None:
+        """Raises AmpError if there may be more elements than the array has room for; does not wait for the count."""
+        if self._most > len(self.values):
+            raise amp.AmpError(
+                f"out has room for {len(self.values)} of up to {self._most} elements, and algorithms do not wait to "
+                "see whether it suffices: select into an out with room for all, or pass .trim(), which waits for the "
+                "count"
+            )
 
     def __len__(self) -> int:
         n = int(self.count)

@@ -240,7 +240,7 @@ def selected(
     # Elements may be moved as words, but the condition needs the numbers.
     condition = pred if values is source else None
     _select_into(view, flags, condition, values, target, count, begins=begins, keeps_rest=keeps_rest, is_own=is_own)
-    return counted(out, device_scalar(count))
+    return counted(out, device_scalar(count), flags.extent[0])
 
 
 def _condition(source: lazy.Lazy, pred: Any, flags: Any) -> lazy.Lazy:
@@ -265,7 +265,8 @@ def select(
     """The elements that meet a condition, or whose flags are not zero, in their order (C++: ``copy_if``).
 
     If ``out`` is too small, or ``lazy.discard``, the count is right, nothing is stored after the end of ``out``, and
-    reading the result raises AmpError. ``out`` must not overlap the input.
+    reading the result raises AmpError. Algorithms take the result only if ``out`` has room for all elements. ``out``
+    must not overlap the input.
     """
     source = lazy.of(a).flat()
     condition = _condition(source, pred, flags)
