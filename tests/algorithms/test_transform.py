@@ -13,6 +13,23 @@ WHOLE = np.arange(-20, 40, dtype=np.int32).reshape(6, 10)
 ROW = WHOLE.ravel()
 
 
+def test_bits_of_integers(accelerator_view):
+    numbers = [0, 1, 2, 3, 4, 12, 255, 256, 1 << 30, (1 << 31) - 1]
+    words = np.array([*numbers, 1 << 31, (1 << 32) - 1], np.uint32)
+    for raw in (words, words.view(np.int32)):
+        for function, expected in (
+            (functional.count_bits, [f"{x:b}".count("1") for x in words]),
+            (functional.log2, [int(x).bit_length() - 1 for x in words]),
+            (functional.is_power_of_two, [f"{x:b}".count("1") == 1 for x in words]),
+            (lambda x: functional.is_bit_set(x, 31), words >> 31),
+        ):
+            found = np.asarray(alg.transform(function, raw, accelerator_view=accelerator_view))
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal([int(function(x)) for x in raw], expected)
+    host = functional.log2(5), functional.count_bits(7), functional.is_power_of_two(8), functional.is_bit_set(2, 1)
+    assert host == (2, 3, True, True)
+
+
 @amp.func
 def increase(values, i):
     values[i] += 1

@@ -13,10 +13,11 @@ from typing import Any
 import vkamp as amp
 
 __all__ = [
-    "bit_and", "bit_not", "bit_or", "bit_xor", "divides", "equal_to", "fmax", "fmin", "greater", "greater_equal",
-    "identity", "less", "less_equal", "logical_and", "logical_not", "logical_or", "max", "min", "minmax", "minus",
-    "modulus", "multiplies", "negate", "not1", "not2", "not_equal_to", "pack_byte", "padded_read", "padded_write",
-    "pair", "plus", "static_log2", "swap", "tile_partial_data_size", "truth", "unpack_byte",
+    "bit_and", "bit_not", "bit_or", "bit_xor", "count_bits", "divides", "equal_to", "fmax", "fmin", "greater",
+    "greater_equal", "identity", "is_bit_set", "is_power_of_two", "less", "less_equal", "log2", "logical_and",
+    "logical_not", "logical_or", "max", "min", "minmax", "minus", "modulus", "multiplies", "negate", "not1", "not2",
+    "not_equal_to", "pack_byte", "padded_read", "padded_write", "pair", "plus", "static_log2", "swap",
+    "tile_partial_data_size", "truth", "unpack_byte",
 ]  # fmt: skip
 
 
@@ -245,6 +246,33 @@ def pack_byte(x: Any, k: Any) -> Any:
 def unpack_byte(x: Any, k: Any) -> Any:
     """Byte ``k`` of a uint32, byte 0 being the lowest (AMP: ``unpack_byte``)."""
     return (amp.uint32(x) >> amp.uint32(8 * k)) & amp.uint32(0xFF)
+
+
+@amp.func
+def is_bit_set(x: Any, k: Any) -> Any:
+    """Whether bit ``k`` of an integer of up to 32 bits is set, bit 0 being the lowest (AMP: ``is_bit_set``)."""
+    return (amp.uint32(x) >> amp.uint32(k)) & amp.uint32(1) != amp.uint32(0)
+
+
+@amp.func
+def count_bits(x: Any) -> Any:
+    """How many bits of an integer of up to 32 bits are set, as a uint32 (AMP: ``count_bits``)."""
+    return amp.direct3d.countbits(amp.uint32(x))
+
+
+@amp.func
+def is_power_of_two(x: Any) -> Any:
+    """Whether one bit of an integer of up to 32 bits is set (AMP: ``is_power_of_two``)."""
+    return amp.direct3d.countbits(amp.uint32(x)) == amp.uint32(1)
+
+
+@amp.func
+def log2(x: Any) -> Any:
+    """The integer part of the base-2 logarithm of a positive integer of up to 32 bits, as an int32; -1 for 0 (AMP:
+    ``log2``). Of floats: ``fast_math.log2``.
+    """
+    word = amp.uint32(x)
+    return 31 if word >> amp.uint32(31) else amp.direct3d.firstbithigh(amp.int32(word))
 
 
 def static_log2(n: int) -> int:
