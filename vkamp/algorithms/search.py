@@ -35,10 +35,10 @@ def first_place(view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, m
     return device_scalar(found)
 
 
-def find(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
-    """The first position of a number, -1 if there is none (C++: ``find``)."""
+def find(a: Any, value: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+    """The first position of a value, -1 if there is none (C++: ``find``)."""
     source = lazy.of(a)
-    return find_if(source, Is(like(number, source)), accelerator_view=accelerator_view)
+    return find_if(source, Is(like(value, source)), accelerator_view=accelerator_view)
 
 
 def find_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:

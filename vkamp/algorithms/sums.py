@@ -114,10 +114,10 @@ def count_nonzero(
     return count_if(a, functional.truth, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
 
 
-def count(a: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
-    """How many elements are equal to a number, as an int32 (C++: ``count``)."""
+def count(a: Any, value: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+    """How many elements are equal to a value, as an int32 (C++: ``count``)."""
     source = lazy.of(a)
-    return count_if(source, Is(like(number, source)), accelerator_view=accelerator_view)
+    return count_if(source, Is(like(value, source)), accelerator_view=accelerator_view)
 
 
 def vdot(a: Any, b: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:

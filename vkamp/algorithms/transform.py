@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, lazy
+from vkamp.algorithms import _arguments, _choose, lazy
 from vkamp.algorithms._arguments import (
     axis_of,
     computed_type,
@@ -214,10 +214,11 @@ def _fill(idx, out, number):
     out[idx] = number
 
 
-def fill(out: Any, number: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+def fill(out: Any, value: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """Stores one number, vector or struct in every element; returns ``out`` (AMP, C++: ``fill``)."""
     values = target(out)
-    amp.parallel_for_each(place(accelerator_view, values), values.extent, _fill, values, value(number, values.dtype))
+    number = _arguments.value(value, values.dtype)
+    amp.parallel_for_each(place(accelerator_view, values), values.extent, _fill, values, number)
     return out
 
 
