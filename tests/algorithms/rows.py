@@ -165,6 +165,13 @@ for name, of_numpy, dtypes, tolerance in (
             lambda a, f=of_numpy, axis=axis: f(a, axis),
             dtypes=dtypes, tolerance=tolerance, rank=2,
         )  # fmt: skip
+for name, of_numpy in (("mean", np.mean), ("std", np.std), ("var", np.var)):
+    row(
+        name,
+        lambda a, k, name=name: getattr(alg, name)(a, axis=1, dtype=np.float16, **k),
+        lambda a, f=of_numpy: f(a.astype(np.float64), axis=1).astype(np.float16),
+        dtypes=INT, tolerance=1e-3, rank=2,
+    )  # fmt: skip
 row("prod", lambda a, k: alg.prod(a[:4], **k), lambda a: a[:4].prod())
 row("prod", lambda a, k: alg.prod(a[:, :9], axis=1, **k), lambda a: a[:, :9].prod(1), dtypes=INT, rank=2)
 row("vdot", lambda a, k: alg.vdot(a, np.flip(a), **k), lambda a: np.vdot(a, np.flip(a)), tolerance=1e-5)

@@ -12,7 +12,7 @@ import pytest
 
 import vkamp as amp
 from tests.algorithms.inputs import AFFINE, affine, composed, numbers
-from tests.library_views import forced
+from tests.library_views import direct_view, forced
 from vkamp import algorithms as alg
 from vkamp.algorithms import _last, functional, lazy
 
@@ -295,6 +295,45 @@ def test_operators_of_python_and_numpy(accelerator_view):
     assert int(alg.reduce(found, np.maximum)) == 3
     with pytest.raises(TypeError, match="an operator other than those of functional does not take a counted"):
         alg.reduce(found, lambda x, y: x + y)
+
+
+def test_types_of_means(accelerator_view):
+    raw = np.arange(-20, 57, dtype=np.int32).reshape(7, 11)
+    options = {"accelerator_view": accelerator_view}
+    for axis in (None, 0):
+        for function, of_numpy in ((alg.mean, np.mean), (alg.var, np.var), (alg.std, np.std)):
+            for dtype, tolerance in ((np.float32, 1e-6), (np.float16, 1e-3)):
+                found = np.asarray(function(raw, axis=axis, dtype=dtype, **options))
+                assert found.dtype == dtype
+                np.testing.assert_allclose(found, of_numpy(raw, axis=axis), rtol=tolerance)
+    found = alg.mean(raw, axis=1, dtype=np.complex64, **options)
+    assert found.dtype == np.complex64
+    np.testing.assert_allclose(np.asarray(found), raw.mean(1), rtol=1e-6)
+    assert alg.var(raw, dtype=np.complex64, **options).dtype == np.float32
+    # A sum of the halves overflows their type, and that of numpy's own mean.
+    halves = np.full(100_000, 7, np.float16)
+    assert alg.mean(halves, dtype=np.float16, **options).item() == 7
+    assert alg.mean(halves, **options).dtype == np.float32
+    chosen = alg.select(raw.ravel(), lambda x: x > 3, **options)
+    found = alg.mean(chosen, dtype=np.float16)
+    assert found.dtype == np.float16 and found.item() == 30
+    for function in (alg.mean, alg.var, alg.std):
+        assert np.isnan(function(np.empty(0, np.int32), dtype=np.float16))
+        assert function(np.empty(0, np.int32), dtype=np.float16).dtype == np.float16
+        for given in (raw, raw[:0]):
+            with pytest.raises(TypeError, match="are not computed in int32: give dtype=np.float32, or another float"):
+                function(given, dtype=np.int32, **options)
+    with pytest.raises(TypeError, match="complex64 elements have no float32"):
+        alg.mean(raw.astype(np.complex64), dtype=np.float32, **options)
+
+
+def test_means_in_float64():
+    view = direct_view(amp.accelerator("llvmpipe"))
+    raw = (np.arange(1001) + 2**24).astype(np.int32)
+    for function, of_numpy in ((alg.mean, np.mean), (alg.var, np.var), (alg.std, np.std)):
+        found = function(raw, dtype=np.float64, accelerator_view=view)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found.item(), of_numpy(raw), rtol=1e-12)
 
 
 def test_means_of_equal_numbers_are_exact(accelerator_view):

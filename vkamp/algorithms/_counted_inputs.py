@@ -21,6 +21,7 @@ from vkamp.algorithms.reduce import reduce
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.select import select
 from vkamp.algorithms.sort import sort
+from vkamp.algorithms.statistics import floating
 from vkamp.algorithms.transform import transform
 
 _Function = Callable[..., Any]
@@ -75,8 +76,8 @@ def _quotient(total: Any, n: Any) -> Any:
     return total / n
 
 
-def _mean(function: _Function, c: counted, **rest: Any) -> Any:
-    dtype = c.dtype if c.dtype.kind == "c" else np.dtype(np.float64 if c.dtype == np.float64 else np.float32)
+def _mean(function: _Function, c: counted, *, dtype: Any = None, **rest: Any) -> Any:
+    returned, dtype = dtype, floating(c.dtype, dtype)
     elements = _within(c, 0)
     from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
     mean_of_all = function(from_, **rest)
@@ -84,7 +85,7 @@ def _mean(function: _Function, c: counted, **rest: Any) -> Any:
     capacity = dtype.type(elements.extent[0])
     n = lazy.map(TO[dtype], c.count.view)
     factor = lazy.map(_quotient, lazy.constant(capacity, 1), n)
-    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, **rest))
+    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, dtype=returned, **rest))
 
 
 def _reduced(function: _Function, c: counted, op: Any = functional.plus, *rest: Any, **named: Any) -> Any:

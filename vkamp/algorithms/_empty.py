@@ -16,6 +16,7 @@ from vkamp.algorithms.counted import counted
 from vkamp.algorithms.rearrange import concat
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.select import select
+from vkamp.algorithms.statistics import floating
 from vkamp.algorithms.transform import copy
 from vkamp.algorithms.unique import unique
 
@@ -62,14 +63,15 @@ def _reduced(
 def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
     """A mean or a variance by numpy's function, in the type that the library computes in."""
 
-    def call(a: Any, *, axis: Any = None, keepdims: bool = False, accelerator_view: Any = None, **named: Any) -> Any:
+    def call(a: Any, *, dtype: Any = None, accelerator_view: Any = None, **named: Any) -> Any:
         a = np.asarray(a)
         if "correction" in named:
             named["ddof"] = named.pop("correction")
-        kind = a.dtype if a.dtype.kind == "c" or a.dtype == np.float64 else np.dtype(np.float32)
+        kind = floating(a.dtype, dtype)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            return function(a.astype(kind), axis=axis, keepdims=keepdims, **named)
+            found = function(a.astype(kind), **named)
+            return found if dtype is None or kind.kind == "c" else found.astype(dtype)
 
     return call
 

@@ -1,5 +1,8 @@
 """Means, variances and the like, of all elements or along axes: in float32, of float64 elements in float64.
 
+``dtype=`` is another type, in which the numbers are computed and returned; float16 and smaller ones are computed in
+float32 and rounded at the end, as by numpy.
+
 The mean of complex elements is complex. Their variance is a real number: the mean square of the distances to it.
 """
 
@@ -15,7 +18,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import computed_type, dtype_of, place
+from vkamp.algorithms._arguments import computed_type, dtype_of, is_float_of_memory, place
 from vkamp.algorithms._convert import converted
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce import combine, shape_of
@@ -25,22 +28,34 @@ from vkamp.algorithms.transform import store
 
 
 def _along(
-    a: Any, axis: Axes, keepdims: bool, accelerator_view: amp.accelerator_view | None
+    a: Any, axis: Axes, keepdims: bool, accelerator_view: amp.accelerator_view | None, dtype: Any = None
 ) -> tuple[lazy.Lazy, AxisLines, AxisLines | None, amp.accelerator_view]:
     """The elements in a row, as floats; their lines: one of all elements, or those along the axis; the lines for
     ``combine``; and where it runs."""
     source = lazy.of(a)
     view = place(accelerator_view, source)
-    row, given = in_lines(converted(source, _floating(source)), axis, keepdims)
+    row, given = in_lines(converted(source, floating(dtype_of(source), dtype)), axis, keepdims)
     n = row.extent[0]
     return row, given or AxisLines(1, n, 1, (1,)), given, view
 
 
-def _floating(source: lazy.Lazy) -> np.dtype[Any]:
-    given = dtype_of(source)
-    if given.kind == "c":
-        return given
-    return np.dtype(np.float64 if given == np.float64 else np.float32)
+def floating(given: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
+    """The type in which means of elements are computed; TypeError if the wanted type holds no fractions."""
+    wanted = given if dtype is None else np.dtype(dtype)
+    if dtype is not None and wanted.kind not in "fc" and not is_float_of_memory(wanted):
+        raise TypeError(f"means and variances are not computed in {wanted}: give dtype=np.float32, or another float")
+    if wanted.kind == "c":
+        return wanted
+    return np.dtype(np.float64 if wanted == np.float64 else np.float32)
+
+
+def _narrowed(found: Any, dtype: Any, view: amp.accelerator_view) -> Any:
+    """Results in a type to which they are rounded, such as float16."""
+    if dtype is None or np.dtype(dtype).kind == "c" or np.dtype(dtype) == found.dtype:
+        return found
+    out = amp.array(found.extent, np.dtype(dtype), accelerator_view=view)
+    store(view, lazy.of(found), out)
+    return out
 
 
 @amp.kernel
@@ -69,11 +84,13 @@ def mean(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    dtype: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The arithmetic mean, also along an ``axis``."""
-    source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
-    return _result(_combined(view, source, given, functional.plus, _divided(lines.n, source)), given)
+    """The arithmetic mean, also along an ``axis``, computed and returned in a ``dtype``."""
+    source, lines, given, view = _along(a, axis, keepdims, accelerator_view, dtype)
+    found = _combined(view, source, given, functional.plus, _divided(lines.n, source))
+    return _result(_narrowed(found, dtype, view), given)
 
 
 class _Divided:
@@ -162,11 +179,12 @@ def _variance(
     keepdims: bool,
     ddof: float,
     correction: float | None,
+    dtype: Any,
     accelerator_view: Any,
     f: Callable[[Any], Any] | None,
 ) -> Any:
     ddof = ddof if correction is None else correction
-    source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
+    source, lines, given, view = _along(a, axis, keepdims, accelerator_view, dtype)
     means = _combined(view, source, given, functional.plus, _divided(lines.n, source)).reshape(-1)
     out = _combined(
         view,
@@ -178,7 +196,7 @@ def _variance(
     if f is not None:
         row = out.reshape(-1)
         amp.parallel_for_each(view, row.extent, _apply, row, f)
-    return _result(out, given)
+    return _result(_narrowed(out, dtype, view), given)
 
 
 def var(
@@ -188,13 +206,15 @@ def var(
     keepdims: bool = False,
     ddof: float = 0,
     correction: float | None = None,
+    dtype: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The variance, in two passes, also along an ``axis``.
 
-    The sum of squares is divided by the number of elements less ``ddof``, which the array API calls ``correction``.
+    The sum of squares is divided by the number of elements less ``ddof``, which the array API calls ``correction``. It
+    is computed and returned in a ``dtype``; in a complex one, the result is the real number.
     """
-    return _variance(a, axis, keepdims, ddof, correction, accelerator_view, None)
+    return _variance(a, axis, keepdims, ddof, correction, dtype, accelerator_view, None)
 
 
 def std(
@@ -204,10 +224,11 @@ def std(
     keepdims: bool = False,
     ddof: float = 0,
     correction: float | None = None,
+    dtype: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The standard deviation, the square root of the variance, with the arguments of :func:`var`."""
-    return _variance(a, axis, keepdims, ddof, correction, accelerator_view, _root)
+    return _variance(a, axis, keepdims, ddof, correction, dtype, accelerator_view, _root)
 
 
 @amp.func
