@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.library_views import direct_view
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy
 
@@ -145,3 +146,54 @@ def test_runs_of_several_dimensions(accelerator_view, shape):
     i, j, k = np.indices(shape)
     np.testing.assert_array_equal(np.asarray(found), i * 10000 + j * 1000 + k)
     np.testing.assert_array_equal(np.asarray(alg.roll(raw, 2, 2, **at)), np.roll(raw, 2, 2))
+
+
+class _Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+        self.name = "unused by kernels"
+
+    def of(self, x):
+        return x * self.factor
+
+    def again(self, x):
+        return self.of(self.of(x))
+
+    def either(self, a, b):
+        return a if a * self.factor > b * self.factor else b
+
+    @classmethod
+    def fixed(cls, x):
+        return x
+
+
+@pytest.mark.parametrize("engine", ["default", "direct"])
+def test_methods_with_their_object(accelerator_view, engine):
+    view = accelerator_view if engine == "default" else direct_view(accelerator_view.accelerator)
+    options = {"accelerator_view": view}
+    scaled = _Scaled(3)
+    for factor in (3, 3, -2, 7):  # again, so that calls are repeated, and with another number
+        scaled.factor = factor
+        np.testing.assert_array_equal(alg.transform(scaled.of, ROW, **options), ROW * factor)
+        np.testing.assert_array_equal(alg.transform(scaled.again, ROW, **options), ROW * factor**2)
+        assert alg.reduce(ROW, scaled.either, **options).item() == (ROW.max() if factor > 0 else ROW.min())
+        found = alg.select(ROW, scaled.of, **options)
+        np.testing.assert_array_equal(found.trim(), ROW[ROW != 0])
+    np.testing.assert_array_equal(alg.copy(lazy.map(_Scaled(4).of, ROW), **options), ROW * 4)
+    outer = scaled.of
+    np.testing.assert_array_equal(alg.transform(lambda x: outer(x) + 1, ROW, **options), ROW * 7 + 1)
+
+
+def test_methods_that_are_no_functors():
+    with pytest.raises(amp.CompileError, match="VKA205.*is a method, which a kernel cannot use"):
+        alg.transform(_Scaled.fixed, ROW)
+
+
+def test_constants_of_the_device(accelerator_view):
+    largest = alg.max(ROW, accelerator_view=accelerator_view)
+    for extent in (5, (2, 3)):
+        found = alg.copy(lazy.constant(largest, extent), accelerator_view=accelerator_view)
+        np.testing.assert_array_equal(found, np.full(extent, ROW.max()))
+    found = alg.transform(lambda x, y: x - y, ROW, lazy.constant(largest, ROW.size), accelerator_view=accelerator_view)
+    np.testing.assert_array_equal(found, ROW - ROW.max())
+    assert alg.max(lazy.constant(largest, (3, 7)), axis=1, accelerator_view=accelerator_view).extent == amp.extent(3)

@@ -29,28 +29,6 @@ from vkamp.tracebacks import entry_point, forwards
 
 _Function = Callable[..., Any]
 
-
-class _Everywhere(lazy.Lazy):
-    """An input that repeats one number, which is on the device."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, number: device_scalar, extent: Any) -> None:
-        super().__init__(extent)
-        self.number = number.view
-
-    @amp.func
-    def value(self, i: Any) -> Any:
-        """The number."""
-        return self.number[0]
-
-    def flat(self) -> lazy.Lazy:
-        made = _Everywhere.__new__(_Everywhere)
-        lazy.Lazy.__init__(made, int(self.extent.size()))
-        made.number = self.number
-        return made
-
-
 # -- counted -------------------------------------------------------------------------------------------------------
 
 #: Functions that wait for the size or the range of their result, and for the counts of their inputs, too.
@@ -82,13 +60,13 @@ def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
         extent = amp.extent(first.shape)
     else:
         extent = (first.values if isinstance(first, counted) else first).extent
-    return tuple(_Everywhere(a, extent) if isinstance(a, device_scalar) else a for a in args)
+    return tuple(lazy.constant(a, extent) if isinstance(a, device_scalar) else a for a in args)
 
 
 def _compared(name: str, function: _Function, a: Any, number: device_scalar, **rest: Any) -> Any:
     """``count`` and ``find`` of a number on the device, computed as ``count_if`` and ``find_if`` of flags."""
     source = lazy.of(a)
-    flags = lazy.map(functional.equal_to, source, _Everywhere(number, source.extent))
+    flags = lazy.map(functional.equal_to, source, lazy.constant(number, source.extent))
     return function(lazy.map(Flag(functional.truth), flags), 1, **rest)
 
 
@@ -101,7 +79,7 @@ def _with_scalars(
         return _compared(name, function, *args, **named)
     if name == "fill" and isinstance(args[-1], device_scalar):
         out = args[0] if isinstance(args[0], (amp.array, amp.array_view)) else amp.array_view(args[0])
-        transform(functional.identity, _Everywhere(args[1], out.extent), out=out, **named)
+        transform(functional.identity, lazy.constant(args[1], out.extent), out=out, **named)
         return args[0]
     # In place of an input, the number becomes an array of one element.
     given = ((a.item() if k in numbers else a.view) if isinstance(a, device_scalar) else a for k, a in enumerate(args))

@@ -16,6 +16,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional
+from vkamp.algorithms.scalars import device_scalar
 from vkamp.dispatch.call_cache import uncounted
 from vkamp.tracebacks import entry_point
 
@@ -288,6 +289,24 @@ class _Constant(Lazy):
         return _Constant(self.number, int(self.extent.size()))
 
 
+class _Everywhere(Lazy):
+    """An input that repeats one number, which is on the device."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Any, extent: Any) -> None:
+        super().__init__(extent)
+        self.number = number
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The number."""
+        return self.number[0]
+
+    def flat(self) -> Lazy:
+        return _Everywhere(self.number, int(self.extent.size()))
+
+
 class _Take(Lazy):
     __slots__ = ("at", "values")
 
@@ -457,8 +476,8 @@ def arange(n: int, start: Any = 0, step: Any = 1) -> Lazy:
 
 
 def constant(number: Any, extent: Any) -> Lazy:
-    """An input that repeats one number."""
-    return _Constant(number, extent)
+    """An input that repeats one number, also that of a ``device_scalar``, for which nothing waits."""
+    return _Everywhere(number.view, extent) if isinstance(number, device_scalar) else _Constant(number, extent)
 
 
 def take(values: Any, at: Any) -> Lazy:

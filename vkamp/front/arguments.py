@@ -289,7 +289,7 @@ def _owner(out: Arguments, function: FunctionType, name: str, value: Any) -> Arg
 
 def _functor(out: Arguments, function: FunctionType, name: str, value: Any) -> ArgType:
     if isinstance(value, BoundMethod):
-        return MethodType(ObjectType(value.__func__), _members(out, function, name, value.__self__))
+        return MethodType(ObjectType(functors.function_of(value)), _members(out, function, name, value.__self__))
     return _members(out, function, name, value)
 
 

@@ -5,14 +5,18 @@ C++ AMP's model: docs/conformance.md, section 9 (a functor's members follow the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from types import MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
+
+#: Whose methods are not programs.
+_LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy", "vkamp"))
 
 
 @lru_cache(maxsize=1024)
@@ -29,13 +33,36 @@ def _has_device_methods(cls: type) -> bool:
 
 
 def is_functor(value: Any) -> bool:
-    """Whether a value is an object with ``@amp.func`` or ``@amp.kernel`` methods, or such a method with its object."""
+    """Whether a value is an object with ``@amp.func`` or ``@amp.kernel`` methods, or a method with its object.
+
+    A method that is passed on its own needs no decorator, as functions do not.
+    """
     if isinstance(value, MethodType):
-        return isinstance(value.__func__, DeviceFunction) and is_functor(value.__self__)
+        is_function = isinstance(value.__func__, DeviceFunction)
+        return is_functor(value.__self__) if is_function else _is_plain_method(value)
     if isinstance(value, (type, ModuleType, np.generic, np.ndarray, DeviceFunction, KernelFunction)):
         return False
     cls: Any = type(value)
     return _has_device_methods(cls)
+
+
+def _is_plain_method(value: MethodType) -> bool:
+    """Whether a value is a method without a decorator of an object of a program's own class."""
+    module = type(value.__self__).__module__.partition(".")[0]
+    is_object = not isinstance(value.__self__, (type, ModuleType, np.generic, np.ndarray))
+    return type(value.__func__) is FunctionType and is_object and module not in _LIBRARIES
+
+
+def function_of(method: MethodType) -> Any:
+    """The ``@amp.func`` of a method with its object."""
+    function: Any = method.__func__
+    return function if isinstance(function, DeviceFunction) else _device_function(function)
+
+
+@lru_cache(maxsize=1024)
+def _device_function(function: FunctionType) -> Any:
+    """A function of a class as an ``@amp.func``, always the same one, so that it is one program."""
+    return DeviceFunction(function)
 
 
 def members_of(value: Any) -> Iterator[tuple[str, Any]]:
