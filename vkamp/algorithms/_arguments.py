@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -88,7 +89,7 @@ def output(
     its elements, so it must have the type of the result. Raises TypeError or AmpError if ``out`` does not fit.
     """
     extent = amp.extent(extent)
-    if out is None:
+    if out is None or out is lazy.discard:
         return amp.array(extent, element(dtype), accelerator_view=view)
     out = target(out)
     if out.extent != extent:
@@ -129,7 +130,12 @@ def outputs(out: Any, n: int) -> tuple[Any, ...]:
         return (None,) * n
     if not isinstance(out, (tuple, list)) or len(out) != n:
         raise TypeError(f"out must be a tuple of {n} targets, each of which may be None or lazy.discard")
-    return tuple(out)
+    found = tuple([each if each is None or each is lazy.discard else target(each) for each in out])
+    targets: list[Any] = [each for each in found if isinstance(each, (amp.array, amp.array_view))]
+    for first, second in itertools.combinations(targets, 2):
+        if first.overlaps(second):
+            raise amp.AmpError("two targets of out overlap: give each memory of its own")
+    return found
 
 
 def value(number: Any, dtype: np.dtype[Any]) -> Any:

@@ -76,7 +76,7 @@ def _quotient(total: Any, n: Any) -> Any:
     return total / n
 
 
-def _mean(function: _Function, c: counted, *, dtype: Any = None, **rest: Any) -> Any:
+def _mean(function: _Function, c: counted, *, dtype: Any = None, out: Any = None, **rest: Any) -> Any:
     returned, dtype = dtype, floating(c.dtype, dtype)
     elements = _within(c, 0)
     from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
@@ -85,7 +85,7 @@ def _mean(function: _Function, c: counted, *, dtype: Any = None, **rest: Any) ->
     capacity = dtype.type(elements.extent[0])
     n = lazy.map(TO[dtype], c.count.view)
     factor = lazy.map(_quotient, lazy.constant(capacity, 1), n)
-    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, dtype=returned, **rest))
+    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, dtype=returned, out=out, **rest))
 
 
 def _reduced(function: _Function, c: counted, op: Any = functional.plus, *rest: Any, **named: Any) -> Any:

@@ -63,7 +63,7 @@ def _reduced(
 def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
     """A mean or a variance by numpy's function, in the type that the library computes in."""
 
-    def call(a: Any, *, dtype: Any = None, accelerator_view: Any = None, **named: Any) -> Any:
+    def call(a: Any, *, dtype: Any = None, accelerator_view: Any = None, out: Any = None, **named: Any) -> Any:
         a = np.asarray(a)
         if "correction" in named:
             named["ddof"] = named.pop("correction")
@@ -189,10 +189,13 @@ def _merged(a: Any, b: Any, *_: Any, **named: Any) -> Any:
     return _alike(other) if is_empty(other) else copy(lazy.of(other).flat(), **named)
 
 
-def _merged_by_key(keys_a: Any, keys_b: Any, values_a: Any, values_b: Any, *_: Any, **named: Any) -> Any:
+def _merged_by_key(
+    keys_a: Any, keys_b: Any, values_a: Any, values_b: Any, *_: Any, out: Any = None, **named: Any
+) -> Any:
     if _lengths(keys_a, keys_b) != _lengths(values_a, values_b):
         raise amp.AmpError("the keys and the values have different extents")
-    return _merged(keys_a, keys_b, **named), _merged(values_a, values_b, **named)
+    for_keys, for_values = out or (None, None)
+    return _merged(keys_a, keys_b, out=for_keys, **named), _merged(values_a, values_b, out=for_values, **named)
 
 
 def _stacked(*inputs: Any, axis: int = 0, **_: Any) -> Any:
@@ -411,9 +414,15 @@ def result(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 def _stored(found: Any, out: Any) -> Any:
     """A result of the host in ``out``, which functions of this module do not store to."""
-    if isinstance(found, tuple) and isinstance(found[0], np.ndarray) and not isinstance(out, tuple):
+    if isinstance(found, tuple) and isinstance(out, tuple):
+        return tuple([_stored(each, own) for each, own in zip(found, out, strict=True)])
+    if isinstance(found, tuple) and isinstance(found[0], np.ndarray):
         return _stored(found[0], out), *found[1:]
-    if out is None or found is out or not isinstance(found, np.ndarray):
+    if isinstance(found, np.generic) and out is not None:
+        # A device_scalar has a target of one element.
+        _stored(found.reshape(1), out)
+        return found
+    if out is None or out is lazy.discard or found is out or not isinstance(found, np.ndarray):
         return found
     shape = tuple(out.extent) if isinstance(out, (amp.array, amp.array_view)) else np.shape(out)
     if shape != found.shape:

@@ -16,11 +16,10 @@ from vkamp.algorithms._arguments import (
     is_float_of_memory,
     output,
     place,
-    refuse_type,
-    target,
 )
 from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type, widened
 from vkamp.algorithms._operators import identity_of
+from vkamp.algorithms._results import type_of_sums
 from vkamp.algorithms.reduce_axis import AxisLines, begin_of, line_of, lines_of
 from vkamp.algorithms.scan import scan_any
 from vkamp.algorithms.transform import store
@@ -45,7 +44,7 @@ def cumulative_sum(
     The sums have the type ``dtype``, or that of ``out``. ``deterministic`` is that of
     :func:`vkamp.algorithms.scan`.
     """
-    kind = _type_of(dtype, out, sum_type(dtype_of(lazy.of(a))))
+    kind = type_of_sums(dtype, out, sum_type(dtype_of(lazy.of(a))))
     return _cumulative(a, functional.plus, kind, axis, include_initial, out, accelerator_view, deterministic)
 
 
@@ -63,7 +62,7 @@ def cumulative_prod(
 
     ``axis``, ``include_initial`` (which puts a 1 first) and ``deterministic`` are those of :func:`cumulative_sum`.
     """
-    kind = _type_of(dtype, out, sum_type(dtype_of(lazy.of(a))))
+    kind = type_of_sums(dtype, out, sum_type(dtype_of(lazy.of(a))))
     return _cumulative(a, functional.multiplies, kind, axis, include_initial, out, accelerator_view, deterministic)
 
 
@@ -92,17 +91,6 @@ def cummin(
 ) -> Any:
     """The smallest element up to each one (numpy: ``minimum.accumulate``), as :func:`cummax`."""
     return _cumulative(a, functional.min, computed_type(lazy.of(a)), axis, include_initial, out, accelerator_view)
-
-
-def _type_of(dtype: Any, out: Any, usual: np.dtype[Any]) -> np.dtype[Any]:
-    """The type to compute in: ``dtype``, else that of ``out``, which has to take the numbers of the usual one."""
-    if dtype is not None:
-        return np.dtype(dtype)
-    if out is None:
-        return usual
-    result = target(out)
-    refuse_type(result, usual)
-    return result.dtype if result.dtype.kind not in "iu" else computed_type(lazy.Elements(result))
 
 
 def _cumulative(

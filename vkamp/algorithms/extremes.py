@@ -16,6 +16,7 @@ from vkamp.algorithms._arguments import place
 from vkamp.algorithms._blocks import ITEMS, TILE
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Swapped
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.reduce import combine, shape_of
 from vkamp.algorithms.reduce_axis import in_lines
 from vkamp.algorithms.scalars import device_scalar
@@ -165,23 +166,23 @@ def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better:
     return found
 
 
-def _extreme(a: Any, less: Any, axis: int | None, keepdims: bool, accelerator_view: amp.accelerator_view | None) -> Any:
+def _extreme(
+    a: Any, less: Any, axis: int | None, keepdims: bool, out: Any, accelerator_view: amp.accelerator_view | None
+) -> Any:
     source = lazy.of(a)
-    view = place(accelerator_view, source)
+    view = place(accelerator_view, source, out)
     if isinstance(axis, tuple):
         raise TypeError(f"a position is along one axis, not {axis}")
     source, lines = in_lines(source, axis, keepdims)
-    found = amp.array(shape_of(lines), np.int32, accelerator_view=view)
-    row = found.reshape(-1)
-    places: lazy.Lazy = lazy.arange(source.extent[0])
     better = _Better(source, less)
-    if lines is None:
-        places = lazy.Elements(_of_pieces(view, source, less, better))
-    combine(view, places, lines, row, better)
-    if lines is None:
-        return device_scalar(found)
-    amp.parallel_for_each(view, row.extent, _along_line, row, lines.n, lines.inner)
-    return found
+    with result_row(out, shape_of(lines), np.dtype(np.int32), view, source) as (found, row):
+        places: lazy.Lazy = lazy.arange(source.extent[0])
+        if lines is None:
+            places = lazy.Elements(_of_pieces(view, source, less, better))
+        combine(view, places, lines, row, better)
+        if lines is not None:
+            amp.parallel_for_each(view, row.extent, _along_line, row, lines.n, lines.inner)
+    return device_scalar(found) if lines is None else found
 
 
 def argmin(
@@ -190,13 +191,14 @@ def argmin(
     axis: int | None = None,
     keepdims: bool = False,
     less: Any = functional.less,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The row-major position of the first smallest element, or of the first NaN (C++: ``min_element``), as int32.
 
     With an ``axis``, the positions along it.  ``less`` is another order.
     """
-    return _extreme(a, less, axis, keepdims, accelerator_view)
+    return _extreme(a, less, axis, keepdims, out, accelerator_view)
 
 
 def argmax(
@@ -205,7 +207,8 @@ def argmax(
     axis: int | None = None,
     keepdims: bool = False,
     less: Any = functional.less,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The position of the first largest element, as :func:`argmin` (C++: ``max_element``)."""
-    return _extreme(a, Swapped(less), axis, keepdims, accelerator_view)
+    return _extreme(a, Swapped(less), axis, keepdims, out, accelerator_view)

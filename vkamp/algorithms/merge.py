@@ -16,7 +16,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
-from vkamp.algorithms._arguments import element, output, place
+from vkamp.algorithms._arguments import output, outputs, place
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.lazy import dtype_of
@@ -163,19 +163,24 @@ def merge_by_key(
     values_b: Any,
     less: Any = sorts_before,
     *,
+    out: tuple[Any, Any] | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, Any]:
-    """The merged keys of two sorted inputs, and the values in the order of their keys (Thrust: ``merge_by_key``)."""
+    """The merged keys of two sorted inputs, and the values in the order of their keys (Thrust: ``merge_by_key``).
+
+    ``out`` is a tuple of targets for both.
+    """
+    outs = outputs(out, 2)
     left, right = two_of_one_type(keys_a, keys_b)
     of_left, of_right = two_of_one_type(values_a, values_b)
     for keys, values in ((left, of_left), (right, of_right)):
         if keys.extent != values.extent:
             raise amp.AmpError(f"there are {keys.extent!r} keys, but {values.extent!r} values")
-    view = place(accelerator_view, left, right, of_left, of_right)
+    inputs = left, right, of_left, of_right
+    view = place(accelerator_view, *inputs, *outs)
+    n = left.extent[0] + right.extent[0]
+    merged, moved = (output(each, n, dtype_of(of), view, *inputs) for each, of in zip(outs, inputs[::2], strict=True))
     order = merged_order(view, left, right, less)
-    results = []
-    for first, second in ((left, right), (of_left, of_right)):
-        result = amp.array(order.extent, element(dtype_of(first)), accelerator_view=view)
-        store(view, lazy.take(Joined(first, second), order), result)
-        results.append(result)
-    return results[0], results[1]
+    store(view, lazy.take(Joined(left, right), order), merged)
+    store(view, lazy.take(Joined(of_left, of_right), order), moved)
+    return merged, moved

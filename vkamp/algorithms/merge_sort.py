@@ -104,7 +104,7 @@ def sort_pairs(
 ) -> None:
     """Stores the sorted keys in ``out``, and the value of each in ``moved``; equal keys keep their order.
 
-    ``out`` may be the memory of the keys, and ``moved`` that of the values.
+    ``out`` may be the memory of the keys; ``moved`` is not that of the values.
     """
     if _choose.form_of(view) == "tiles":
         merge_sort_tiles.sort_pairs(view, keys, values, less, out, moved)

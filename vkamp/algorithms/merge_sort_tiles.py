@@ -252,7 +252,7 @@ def sort_pairs(
 ) -> None:
     """Stores the sorted keys in ``out``, and the value of each in ``moved``.
 
-    ``out`` may be the memory of the keys, and ``moved`` that of the values.
+    ``out`` may be the memory of the keys; ``moved`` is not that of the values.
     """
     n, has_values = keys.extent[0], values is not None
     if has_values:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import place
 from vkamp.algorithms._convert import converted
 from vkamp.algorithms._operators import NOWHERE, PairPositions
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines
 from vkamp.algorithms.scalars import device_scalar
@@ -23,7 +25,7 @@ from vkamp.algorithms.transform import copy
 
 
 def nth_element(
-    a: Any, k: int, *, less: Any = None, accelerator_view: amp.accelerator_view | None = None
+    a: Any, k: int, *, less: Any = None, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> device_scalar:
     """The element that would be at position ``k`` if all were sorted (C++: ``nth_element``).
 
@@ -33,9 +35,9 @@ def nth_element(
     n = source.extent[0]
     if not -n <= k < n:
         raise ValueError(f"position {k} is outside of {n} elements")
-    view = place(accelerator_view, source)
+    view = place(accelerator_view, source, out)
     order = amp.array_view(order_of(view, source, False, less, None))[k % n : k % n + 1]
-    return device_scalar(taken(view, source, order, None))
+    return device_scalar(taken(view, source, order, out))
 
 
 @amp.kernel
@@ -60,6 +62,7 @@ def quantile(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The elements below which the fractions ``q`` of all elements are, or of those along an ``axis``, with linear
@@ -72,10 +75,20 @@ def quantile(
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError("quantiles must be numbers from 0 to 1")
     source = lazy.of(a)
-    view = place(accelerator_view, source)
+    view = place(accelerator_view, source, out)
     dtype = np.dtype(np.float64 if dtype_of(source) == np.float64 else np.float32)
     row, given = in_lines(source, axis, keepdims)
     lines = given or AxisLines(1, row.extent[0], 1, ())
+    several = (fractions.size,) if np.ndim(q) else ()
+    with result_row(out, (*several, *lines.shape) or 1, dtype, view, source) as (result, target):
+        _store_quantiles(view, row, lines, fractions, target.reshape(fractions.size, lines.outer * lines.inner))
+    return result if several or given else device_scalar(result)
+
+
+def _store_quantiles(
+    view: amp.accelerator_view, row: lazy.Lazy, lines: AxisLines, fractions: NDArray[np.float64], out: Any
+) -> None:
+    dtype = out.dtype
     if lines.outer * lines.inner == 1:
         ordered = converted(lazy.take(row, order_of(view, row, False, None, None)), dtype)
     else:
@@ -84,12 +97,9 @@ def quantile(
     places = fractions * (lines.n - 1)
     below = np.floor(places).astype(np.int32)
     weights = (places - below).astype(dtype)
-    out = amp.array(amp.extent(fractions.size, lines.outer * lines.inner), dtype, accelerator_view=view)
     amp.parallel_for_each(
         view, out.extent, _between, ordered, lazy.of(below), lazy.of(weights), lines.n, lines.inner, out
     )
-    several = (fractions.size,) if np.ndim(q) else ()
-    return out.reshape(*several, *lines.shape) if several or given else device_scalar(out.reshape(-1))
 
 
 class _Begins:
@@ -105,10 +115,12 @@ class _Begins:
         return self.pred(b) and not self.pred(a)
 
 
-def is_partitioned(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def is_partitioned(
+    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
     """Whether all elements that meet a condition are before all others (C++: ``is_partitioned``)."""
     source = lazy.of(a).flat()
-    return none_of(lazy.At(PairPositions(_Begins(pred)), source), _is_place, accelerator_view=accelerator_view)
+    return none_of(lazy.At(PairPositions(_Begins(pred)), source), _is_place, out=out, accelerator_view=accelerator_view)
 
 
 @amp.func
@@ -129,10 +141,12 @@ def _search(idx, source, out, n, pred):
     out[idx] = first
 
 
-def partition_point(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def partition_point(
+    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
     """How many elements of a partitioned input meet its condition, by a binary search (C++: ``partition_point``)."""
     source = lazy.of(a).flat()
-    view = place(accelerator_view, source)
-    found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-    amp.parallel_for_each(view, found.extent, _search, source, found, source.extent[0], pred)
+    view = place(accelerator_view, source, out)
+    with result_row(out, 1, np.dtype(np.int32), view, source) as (found, row):
+        amp.parallel_for_each(view, row.extent, _search, source, row, source.extent[0], pred)
     return device_scalar(found)

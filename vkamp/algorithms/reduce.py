@@ -23,6 +23,7 @@ from vkamp.algorithms._blocks import ITEMS, QUADS, TILE, of_block, of_steps
 from vkamp.algorithms._last import counters_of, is_last, is_word, keep, kept
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, closed, commutes
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, of_run, reduce_lines_into
 from vkamp.algorithms.scalars import device_scalar
 
@@ -161,24 +162,25 @@ def reduce(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """``op`` of all elements, in row-major order, as a device_scalar (AMP Algorithms, C++: ``reduce``).
 
     With an ``axis``, or a tuple of several, ``op`` of the elements along it, in row-major order, as an array of the
     other dimensions, or a device_scalar if there are none; ``keepdims`` keeps the axes with the size 1. ``op`` must be
-    associative, but need not commute. ``init`` comes first. The type is that of ``op``'s result.
+    associative, but need not commute. ``init`` comes first. The type is that of ``op``'s result. ``out`` is the target,
+    with one element for the combination of all.
     """
     source, lines = in_lines(lazy.of(a), axis, keepdims)
-    view = place(accelerator_view, source)
+    view = place(accelerator_view, source, out)
     dtype, op = closed(source, op)
     start = value(init, element(dtype))
-    out = amp.array(shape_of(lines), element(dtype), accelerator_view=view)
-    row = out.reshape(-1)
-    combine(view, source, lines, row, op)
-    if init is not None:
-        amp.parallel_for_each(view, row.extent, _begin, start, row, op)
-    return device_scalar(out) if lines is None else out
+    with result_row(out, shape_of(lines), dtype, view, source) as (result, row):
+        combine(view, source, lines, row, op)
+        if init is not None:
+            amp.parallel_for_each(view, row.extent, _begin, start, row, op)
+    return device_scalar(result) if lines is None else result
 
 
 def shape_of(lines: AxisLines | None) -> amp.extent:
@@ -194,10 +196,13 @@ def transform_reduce(
     init: Any = None,
     axis: Axes = None,
     keepdims: bool = False,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """``reduce`` of ``f(x, ...)`` of the inputs' elements; these values are not stored (C++: ``transform_reduce``)."""
-    return reduce(lazy.map(f, a, *more), op, init, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view)
+    return reduce(
+        lazy.map(f, a, *more), op, init, axis=axis, keepdims=keepdims, out=out, accelerator_view=accelerator_view
+    )
 
 
 def count_if(
@@ -206,9 +211,15 @@ def count_if(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """How many elements meet a condition, as an int32 (C++: ``count_if``); along an ``axis``, as :func:`reduce`."""
     return reduce(
-        lazy.map(Flag(pred), a), functional.plus, axis=axis, keepdims=keepdims, accelerator_view=accelerator_view
+        lazy.map(Flag(pred), a),
+        functional.plus,
+        axis=axis,
+        keepdims=keepdims,
+        out=out,
+        accelerator_view=accelerator_view,
     )

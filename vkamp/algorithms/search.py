@@ -17,6 +17,7 @@ import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, search_tiles
 from vkamp.algorithms._arguments import computed_type, output, place, value
 from vkamp.algorithms._operators import NOWHERE, Flag, Is, PairPositions, PositionsWhere, Swapped, like, sorts_before
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
 from vkamp.algorithms.reduce_axis import Axes, in_lines
 from vkamp.algorithms.scalars import device_scalar
@@ -27,53 +28,60 @@ def _settle(idx, found, none, move):
     found[idx] = none if found[idx] == NOWHERE else found[idx] + move
 
 
-def first_place(view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, move: int = 0) -> device_scalar:
+def first_place(
+    view: amp.accelerator_view, places: lazy.Lazy, none: int = -1, move: int = 0, *, out: Any = None
+) -> device_scalar:
     """The smallest position; ``none`` if there is none."""
-    found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-    reduce_into(view, places, found, functional.min)
-    amp.parallel_for_each(view, found.extent, _settle, found, none, move)
+    with result_row(out, 1, np.dtype(np.int32), view, places) as (found, row):
+        reduce_into(view, places, row, functional.min)
+        amp.parallel_for_each(view, row.extent, _settle, row, none, move)
     return device_scalar(found)
 
 
-def find(a: Any, value: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def find(a: Any, value: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
     """The first position of a value, -1 if there is none (C++: ``find``)."""
     source = lazy.of(a)
-    return find_if(source, Is(like(value, source)), accelerator_view=accelerator_view)
+    return find_if(source, Is(like(value, source)), out=out, accelerator_view=accelerator_view)
 
 
-def find_if(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def find_if(
+    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
     """The first position that meets a condition, -1 if there is none (C++: ``find_if``)."""
     source = lazy.of(a).flat()
-    return first_place(place(accelerator_view, source), lazy.At(PositionsWhere(pred), source))
+    return first_place(place(accelerator_view, source, out), lazy.At(PositionsWhere(pred), source), out=out)
 
 
-def find_if_not(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def find_if_not(
+    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
     """The first position that does not meet a condition, -1 if there is none (C++: ``find_if_not``)."""
-    return find_if(a, functional.not1(pred), accelerator_view=accelerator_view)
+    return find_if(a, functional.not1(pred), out=out, accelerator_view=accelerator_view)
 
 
 def adjacent_find(
-    a: Any, eq: Any = functional.equal_to, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any, eq: Any = functional.equal_to, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> device_scalar:
     """The first position whose element is equal to the next one, -1 if there is none (C++: ``adjacent_find``)."""
     source = lazy.of(a).flat()
-    return first_place(place(accelerator_view, source), lazy.At(PairPositions(eq), source), move=-1)
+    return first_place(place(accelerator_view, source, out), lazy.At(PairPositions(eq), source), move=-1, out=out)
 
 
 def is_sorted_until(
-    a: Any, less: Any = functional.less, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any, less: Any = functional.less, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> device_scalar:
     """How many elements from the first on are sorted (C++: ``is_sorted_until``)."""
     source = lazy.of(a).flat()
-    return first_place(
-        place(accelerator_view, source), lazy.At(PairPositions(Swapped(less)), source), none=source.extent[0]
-    )
+    view = place(accelerator_view, source, out)
+    return first_place(view, lazy.At(PairPositions(Swapped(less)), source), none=source.extent[0], out=out)
 
 
-def is_sorted(a: Any, less: Any = functional.less, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
+def is_sorted(
+    a: Any, less: Any = functional.less, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> Any:
     """Whether no element is less than the one before it, as a device_scalar (C++: ``is_sorted``)."""
     source = lazy.of(a).flat()
-    return none_of(lazy.At(PairPositions(Swapped(less)), source), _is_place, accelerator_view=accelerator_view)
+    return none_of(lazy.At(PairPositions(Swapped(less)), source), _is_place, out=out, accelerator_view=accelerator_view)
 
 
 @amp.func
@@ -82,11 +90,16 @@ def _is_place(at: Any) -> Any:
 
 
 def mismatch(
-    a: Any, b: Any, eq: Any = functional.equal_to, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    b: Any,
+    eq: Any = functional.equal_to,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """The first position where two inputs of one extent differ, -1 if there is none (C++: ``mismatch``)."""
     pairs = lazy.map(functional.not2(eq), a, b).flat()
-    return find_if(pairs, functional.truth, accelerator_view=accelerator_view)
+    return find_if(pairs, functional.truth, out=out, accelerator_view=accelerator_view)
 
 
 # -- conditions of all elements ------------------------------------------------------------------------------------
@@ -95,16 +108,17 @@ def mismatch(
 def _condition(
     source: lazy.Lazy,
     op: Any,
+    out: Any,
     accelerator_view: amp.accelerator_view | None,
     axis: Axes = None,
     keepdims: bool = False,
 ) -> Any:
-    view = place(accelerator_view, source)
-    row, lines = in_lines(source, axis, keepdims)
-    total = amp.array(shape_of(lines), np.int32, accelerator_view=view)
-    combine(view, row, lines, total.reshape(-1), op)
-    found = amp.array(total.extent, np.uint8, accelerator_view=view)
-    amp.parallel_for_each(view, found.extent, _narrow, total, found)
+    view = place(accelerator_view, source, out)
+    flags, lines = in_lines(source, axis, keepdims)
+    with result_row(out, shape_of(lines), np.dtype(np.uint8), view, source) as (found, row):
+        total = amp.array(row.extent, np.int32, accelerator_view=view)
+        combine(view, flags, lines, total, op)
+        amp.parallel_for_each(view, row.extent, _narrow, total, row)
     return device_scalar(found, np.dtype(np.bool_)) if lines is None else found
 
 
@@ -113,21 +127,27 @@ def _narrow(idx, total, found):
     found[idx] = 1 if total[idx] != 0 else 0
 
 
-def all_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def all_of(
+    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
     """Whether all elements meet a condition (AMP, C++: ``all_of``)."""
-    found: device_scalar = _condition(lazy.map(Flag(pred), a), functional.min, accelerator_view)
+    found: device_scalar = _condition(lazy.map(Flag(pred), a), functional.min, out, accelerator_view)
     return found
 
 
-def any_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def any_of(
+    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
     """Whether some element meets a condition (AMP, C++: ``any_of``)."""
-    found: device_scalar = _condition(lazy.map(Flag(pred), a), functional.max, accelerator_view)
+    found: device_scalar = _condition(lazy.map(Flag(pred), a), functional.max, out, accelerator_view)
     return found
 
 
-def none_of(a: Any, pred: Any, *, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+def none_of(
+    a: Any, pred: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
+) -> device_scalar:
     """Whether no element meets a condition (AMP, C++: ``none_of``)."""
-    return all_of(a, functional.not1(pred), accelerator_view=accelerator_view)
+    return all_of(a, functional.not1(pred), out=out, accelerator_view=accelerator_view)
 
 
 def all(
@@ -135,11 +155,12 @@ def all(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """Whether all elements are true, that is, not zero; along an ``axis`` as an array of uint8."""
     flags = lazy.map(Flag(functional.truth), a)
-    return _condition(flags, functional.min, accelerator_view, axis, keepdims)
+    return _condition(flags, functional.min, out, accelerator_view, axis, keepdims)
 
 
 def any(
@@ -147,19 +168,28 @@ def any(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """Whether some element is true, that is, not zero; along an ``axis`` as an array of uint8."""
     flags = lazy.map(Flag(functional.truth), a)
-    return _condition(flags, functional.max, accelerator_view, axis, keepdims)
+    return _condition(flags, functional.max, out, accelerator_view, axis, keepdims)
 
 
 def equal(
-    a: Any, b: Any, eq: Any = functional.equal_to, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    b: Any,
+    eq: Any = functional.equal_to,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """Whether the elements of two inputs of one extent are equal, pair by pair (C++: ``equal``)."""
     return all_of(
-        lazy.map(functional.not2(functional.not2(eq)), a, b), functional.truth, accelerator_view=accelerator_view
+        lazy.map(functional.not2(functional.not2(eq)), a, b),
+        functional.truth,
+        out=out,
+        accelerator_view=accelerator_view,
     )
 
 

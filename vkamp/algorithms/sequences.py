@@ -17,6 +17,7 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import place
 from vkamp.algorithms._operators import NOWHERE, Flag, PositionsWhere, like
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.reduce import reduce_into
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
@@ -63,17 +64,19 @@ def _flags(
     return lazy.Elements(flags)
 
 
-def _found(a: Any, b: Any, eq: Any, accelerator_view: Any, *, last: bool = False) -> device_scalar:
+def _found(a: Any, b: Any, eq: Any, out: Any, accelerator_view: Any, *, last: bool = False) -> device_scalar:
     source, pattern = lazy.of(a).flat(), lazy.of(b).flat()
-    view = place(accelerator_view, source, pattern)
+    view = place(accelerator_view, source, pattern, out)
     places = source.extent[0] - pattern.extent[0] + 1
-    if places < 1:
-        return _number(view, -1)
-    flags = _flags(view, source, pattern, eq, _match, places)
-    if not last:
-        return first_place(view, lazy.At(PositionsWhere(functional.truth), flags))
-    found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-    reduce_into(view, lazy.At(_Behind(), flags), found, functional.max)
+    with result_row(out, 1, np.dtype(np.int32), view, source, pattern) as (found, row):
+        if places < 1:
+            store(view, lazy.constant(-1, 1), row)
+        elif last:
+            flags = _flags(view, source, pattern, eq, _match, places)
+            reduce_into(view, lazy.At(_Behind(), flags), row, functional.max)
+        else:
+            flags = _flags(view, source, pattern, eq, _match, places)
+            first_place(view, lazy.At(PositionsWhere(functional.truth), flags), out=row)
     return device_scalar(found)
 
 
@@ -87,34 +90,45 @@ class _Behind:
         return amp.int32(i) if flags.value(i) != 0 else -1
 
 
-def _number(view: amp.accelerator_view, number: int) -> device_scalar:
-    found = amp.array(amp.extent(1), np.int32, accelerator_view=view)
-    store(view, lazy.constant(number, 1), found)
-    return device_scalar(found)
-
-
 def search(
-    a: Any, b: Any, eq: Any = functional.equal_to, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    b: Any,
+    eq: Any = functional.equal_to,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """The first position where ``a`` has all elements of ``b`` in a row, -1 if there is none (C++: ``search``)."""
-    return _found(a, b, eq, accelerator_view)
+    return _found(a, b, eq, out, accelerator_view)
 
 
 def find_end(
-    a: Any, b: Any, eq: Any = functional.equal_to, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    b: Any,
+    eq: Any = functional.equal_to,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """The last position where ``a`` has all elements of ``b`` in a row, -1 if there is none (C++: ``find_end``)."""
-    return _found(a, b, eq, accelerator_view, last=True)
+    return _found(a, b, eq, out, accelerator_view, last=True)
 
 
 def find_first_of(
-    a: Any, b: Any, eq: Any = functional.equal_to, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    b: Any,
+    eq: Any = functional.equal_to,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """The first position whose element is equal to one of ``b``, -1 if there is none (C++: ``find_first_of``)."""
     source, pattern = lazy.of(a).flat(), lazy.of(b).flat()
-    view = place(accelerator_view, source, pattern)
-    flags = _flags(view, source, pattern, eq, _match_any, source.extent[0])
-    return first_place(view, lazy.At(PositionsWhere(functional.truth), flags))
+    view = place(accelerator_view, source, pattern, out)
+    with result_row(out, 1, np.dtype(np.int32), view, source, pattern) as (found, row):
+        flags = _flags(view, source, pattern, eq, _match_any, source.extent[0])
+        first_place(view, lazy.At(PositionsWhere(functional.truth), flags), out=row)
+    return device_scalar(found)
 
 
 class _Agrees:
@@ -152,6 +166,7 @@ def search_n(
     number: Any,
     eq: Any = functional.equal_to,
     *,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """The first position of ``count`` elements in a row that are equal to a number, -1 if none (C++: ``search_n``).
@@ -159,13 +174,17 @@ def search_n(
     The prefix sums of the flags of equal elements tell how many there are between any two places.
     """
     source = lazy.of(a).flat()
-    view = place(accelerator_view, source)
+    view = place(accelerator_view, source, out)
     n = source.extent[0]
-    if count < 1 or count > n:
-        return _number(view, 0 if count < 1 else -1)
-    upto = amp.array(source.extent, np.int32, accelerator_view=view)
-    scan_into(view, lazy.map(Flag(_Agrees(like(number, source), eq)), source), upto, functional.plus, inclusive=True)
-    return first_place(view, lazy.At(_FullRun(count), lazy.Elements(upto), n - count + 1))
+    with result_row(out, 1, np.dtype(np.int32), view, source) as (found, row):
+        if count < 1 or count > n:
+            store(view, lazy.constant(0 if count < 1 else -1, 1), row)
+        else:
+            upto = amp.array(source.extent, np.int32, accelerator_view=view)
+            flags = lazy.map(Flag(_Agrees(like(number, source), eq)), source)
+            scan_into(view, flags, upto, functional.plus, inclusive=True)
+            first_place(view, lazy.At(_FullRun(count), lazy.Elements(upto), n - count + 1), out=row)
+    return device_scalar(found)
 
 
 class _Differ:
@@ -192,14 +211,19 @@ def _decide(idx, a, b, at, out, shorter, less):
 
 
 def lexicographical_compare(
-    a: Any, b: Any, less: Any = functional.less, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any,
+    b: Any,
+    less: Any = functional.less,
+    *,
+    out: Any = None,
+    accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """Whether ``a`` comes before ``b`` in the order of words (C++: ``lexicographical_compare``)."""
     left, right = lazy.of(a).flat(), lazy.of(b).flat()
-    view = place(accelerator_view, left, right)
+    view = place(accelerator_view, left, right, out)
     n, m = left.extent[0], right.extent[0]
-    at = first_place(view, lazy.At(_Differ(right, less), left, min(n, m)))
-    out = amp.array(amp.extent(1), np.uint8, accelerator_view=view)
-    shorter = 1 if n < m else 0
-    amp.parallel_for_each(view, out.extent, _decide, left, right, at.view, out, shorter, less)
-    return device_scalar(out, np.dtype(np.bool_))
+    with result_row(out, 1, np.dtype(np.uint8), view, left, right) as (found, row):
+        at = first_place(view, lazy.At(_Differ(right, less), left, min(n, m)))
+        shorter = 1 if n < m else 0
+        amp.parallel_for_each(view, row.extent, _decide, left, right, at.view, row, shorter, less)
+    return device_scalar(found, np.dtype(np.bool_))

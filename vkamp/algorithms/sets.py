@@ -17,6 +17,7 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import output, place
 from vkamp.algorithms._operators import Heads, sorts_before
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.merge import Joined, merged_order, two_of_one_type
@@ -71,12 +72,13 @@ def _inputs(a: Any, b: Any, accelerator_view: Any, out: Any = None) -> tuple[laz
 
 
 def includes(
-    a: Any, b: Any, less: Any = sorts_before, *, accelerator_view: amp.accelerator_view | None = None
+    a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> device_scalar:
     """Whether each element of ``b`` is in ``a``, as often as in ``b`` (C++: ``includes``)."""
-    left, right, view = _inputs(a, b, accelerator_view)
-    found: device_scalar = all(_has_partner(view, right, left, less), accelerator_view=view)
-    return found
+    left, right, view = _inputs(a, b, accelerator_view, out)
+    with result_row(out, 1, np.dtype(np.uint8), view, left, right) as (found, row):
+        all(_has_partner(view, right, left, less), out=row, accelerator_view=view)
+    return device_scalar(found, np.dtype(np.bool_))
 
 
 def _merged(

@@ -8,8 +8,9 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy, merge_sort, radix_sort, sort_lines_digits, sort_lines_tiles
-from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, place
+from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, outputs, place, refuse_overlap
 from vkamp.algorithms._digits import bits_of, digits_of, words_in
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.sort_lines import along_lines, order_in_lines, sort_words
 from vkamp.algorithms.transform import store
 from vkamp.algorithms.transpose import permute_dims
@@ -49,6 +50,7 @@ def _sorted_keys(
     bits: Bits | None,
     out: Any,
     value: lazy.Lazy | None = None,
+    value_out: Any = None,
 ) -> tuple[Any, ...] | None:
     """The keys, and the value of each, moved by the sort itself; None where it has to sort positions."""
     keys, moved = bits_of(source), None if value is None else bits_of(value)
@@ -65,13 +67,22 @@ def _sorted_keys(
     if value is None:
         radix_sort.sort_pairs(view, keys, None, digits, passed, target, None)
         return (result,)
-    values = output(None, value.extent, dtype_of(value), view)
-    radix_sort.sort_pairs(view, keys, moved, digits, passed, target, words_in(values))
+    values = output(value_out, value.extent, dtype_of(value), view, value, in_place=True)
+    target_of_values = words_in(values)
+    if target_of_values is None or values.dtype != dtype_of(value):
+        return None
+    radix_sort.sort_pairs(view, keys, moved, digits, passed, target, target_of_values)
     return result, values
 
 
 def _merge_sorted(
-    view: amp.accelerator_view, source: lazy.Lazy, less: Any, descending: bool, out: Any, value: lazy.Lazy | None = None
+    view: amp.accelerator_view,
+    source: lazy.Lazy,
+    less: Any,
+    descending: bool,
+    out: Any,
+    value: lazy.Lazy | None = None,
+    value_out: Any = None,
 ) -> tuple[Any, ...] | None:
     """The elements by a comparison, moved by the sort itself, and a value of each; None where it sorts positions."""
     sources = [source] if value is None else [source, value]
@@ -80,7 +91,12 @@ def _merge_sorted(
     result = output(out, source.extent, dtype_of(source), view, source, in_place=True)
     if result.dtype != dtype_of(source):
         return None
-    values = None if value is None else output(None, value.extent, dtype_of(value), view)
+    values = None
+    if value is not None:
+        values = output(value_out, value.extent, dtype_of(value), view, value, in_place=True)
+        if values.dtype != dtype_of(value) or any(values.overlaps(each) for each in value.containers()):
+            # The values are loaded after others have been stored.
+            return None
     merge_sort.sort_pairs(view, source, value, merge_sort.comparison(less, descending), result, values)
     return (result,) if value is None else (result, values)
 
@@ -162,6 +178,7 @@ def argsort(
     less: Any = None,
     key: Any = None,
     bits: Bits | None = None,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The positions of the elements along an ``axis`` in their order, as int32; equal elements keep their order.
@@ -172,25 +189,45 @@ def argsort(
     negative numbers come first (CUB: ``begin_bit``, ``end_bit``).
     """
     source, axes = in_rows(a, axis)
-    view = place(accelerator_view, source)
-    if len(axes) == 1:
+    view = place(accelerator_view, source, out)
+    is_in_rows = axes[-1] == len(axes) - 1
+    if out is None and len(axes) == 1:
         return order_of(view, source, descending, less, key, bits)
-    if axes[-1] != len(axes) - 1:
+    if out is None and not is_in_rows:
         rows = permute_dims(source, axes, accelerator_view=view)
         found = argsort(rows, descending=descending, less=less, key=key, bits=bits, accelerator_view=view)
         return permute_dims(found, swapped_back(axes), accelerator_view=view)
-    flat, length = source.flat(), source.extent[len(axes) - 1]
-    result = amp.array(source.extent, np.int32, accelerator_view=view)
-    keys = flat if key is None else lazy.map(key, flat)
-    if less is None and bits is None:
-        if sort_lines_digits.sort(view, keys, length, descending, result.reshape(-1), positions=True):
-            return result
-        if sort_lines_tiles.is_short(view, keys, length):
-            sort_lines_tiles.sort(view, keys, flat, length, descending, result.reshape(-1), positions=True)
-            return result
-    order = order_of(view, flat, descending, less, key, bits)
-    along_lines(view, order_in_lines(view, order, length), length, result.reshape(-1))
+    with result_row(out, source.extent, np.dtype(np.int32), view, source) as (result, row):
+        if len(axes) > 1 and is_in_rows:
+            _order_of_lines(view, source.flat(), source.extent[len(axes) - 1], row, descending, less, key, bits)
+        else:
+            found = argsort(
+                source, axis=axes[-1], descending=descending, less=less, key=key, bits=bits, accelerator_view=view
+            )
+            store(view, lazy.of(found).flat(), row)
     return result
+
+
+def _order_of_lines(
+    view: amp.accelerator_view,
+    source: lazy.Lazy,
+    length: int,
+    out: Any,
+    descending: bool,
+    less: Any,
+    key: Any,
+    bits: Bits | None,
+) -> None:
+    """Stores the positions of the elements of each line of a row, in their order."""
+    keys = source if key is None else lazy.map(key, source)
+    if less is None and bits is None:
+        if sort_lines_digits.sort(view, keys, length, descending, out, positions=True):
+            return
+        if sort_lines_tiles.is_short(view, keys, length):
+            sort_lines_tiles.sort(view, keys, source, length, descending, out, positions=True)
+            return
+    order = order_of(view, source, descending, less, key, bits)
+    along_lines(view, order_in_lines(view, order, length), length, out)
 
 
 def sort(
@@ -228,21 +265,30 @@ def sort_by_key(
     descending: bool = False,
     less: Any = None,
     bits: Bits | None = None,
+    out: tuple[Any, ...] | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, ...]:
-    """The keys in their order, and the values of each in the order of their keys; ``bits`` as :func:`argsort`."""
+    """The keys in their order, and the values of each in the order of their keys; ``bits`` as :func:`argsort`.
+
+    ``out`` is a tuple of targets for all of them, each of which may be its input.
+    """
     sources = [_row(each) for each in (keys, *values)]
     for each in sources[1:]:
         if each.extent != sources[0].extent:
             raise amp.AmpError(f"there are {sources[0].extent!r} keys, but {each.extent!r} values")
-    view = place(accelerator_view, *sources)
+    outs = outputs(out, len(sources))
+    view = place(accelerator_view, *sources, *outs)
+    for k, each in enumerate(outs):
+        if each is not None and each is not lazy.discard:
+            output(each, sources[k].extent, dtype_of(sources[k]), view, sources[k], in_place=True)
+            refuse_overlap(each, *sources[:k], *sources[k + 1 :])
     if less is None and len(sources) == 2:
-        found = _sorted_keys(view, sources[0], descending, bits, None, sources[1])
+        found = _sorted_keys(view, sources[0], descending, bits, outs[0], sources[1], outs[1])
         if found is not None:
             return found
     if less is not None and bits is None and len(sources) == 2:
-        found = _merge_sorted(view, sources[0], less, descending, None, sources[1])
+        found = _merge_sorted(view, sources[0], less, descending, outs[0], sources[1], outs[1])
         if found is not None:
             return found
     order = order_of(view, sources[0], descending, less, None, bits)
-    return tuple(taken(view, each, order, None) for each in sources)
+    return tuple(taken(view, each, order, own) for each, own in zip(sources, outs, strict=True))

@@ -18,8 +18,9 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import computed_type, dtype_of, is_float_of_memory, place
+from vkamp.algorithms._arguments import computed_type, dtype_of, is_float_of_memory, output, outputs, place
 from vkamp.algorithms._convert import converted
+from vkamp.algorithms._results import result_row
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce import combine, shape_of
 from vkamp.algorithms.reduce_axis import Axes, AxisLines, in_lines, line_of
@@ -28,12 +29,12 @@ from vkamp.algorithms.transform import store
 
 
 def _along(
-    a: Any, axis: Axes, keepdims: bool, accelerator_view: amp.accelerator_view | None, dtype: Any = None
+    a: Any, axis: Axes, keepdims: bool, out: Any, accelerator_view: amp.accelerator_view | None, dtype: Any = None
 ) -> tuple[lazy.Lazy, AxisLines, AxisLines | None, amp.accelerator_view]:
     """The elements in a row, as floats; their lines: one of all elements, or those along the axis; the lines for
     ``combine``; and where it runs."""
     source = lazy.of(a)
-    view = place(accelerator_view, source)
+    view = place(accelerator_view, source, out)
     row, given = in_lines(converted(source, floating(dtype_of(source), dtype)), axis, keepdims)
     n = row.extent[0]
     return row, given or AxisLines(1, n, 1, (1,)), given, view
@@ -49,13 +50,9 @@ def floating(given: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
     return np.dtype(np.float64 if wanted == np.float64 else np.float32)
 
 
-def _narrowed(found: Any, dtype: Any, view: amp.accelerator_view) -> Any:
-    """Results in a type to which they are rounded, such as float16."""
-    if dtype is None or np.dtype(dtype).kind == "c" or np.dtype(dtype) == found.dtype:
-        return found
-    out = amp.array(found.extent, np.dtype(dtype), accelerator_view=view)
-    store(view, lazy.of(found), out)
-    return out
+def _returned(dtype: Any) -> np.dtype[Any] | None:
+    """The type to which results are rounded, such as float16; ``None`` for that in which they are computed."""
+    return None if dtype is None or np.dtype(dtype).kind == "c" else np.dtype(dtype)
 
 
 @amp.kernel
@@ -66,13 +63,18 @@ def _apply(idx, values, f):
 def _combined(
     view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines | None, op: Any, f: Callable[[Any], Any] | None
 ) -> Any:
-    """``f`` of the elements' combination, for each line, as an array of the result's extent."""
-    out = amp.array(shape_of(lines), computed_type(source), accelerator_view=view)
-    row = out.reshape(-1)
+    """``f`` of the elements' combination, for each line, in a row."""
+    row = amp.array(amp.extent(shape_of(lines).size()), computed_type(source), accelerator_view=view)
+    _combine_into(view, source, lines, row, op, f)
+    return row
+
+
+def _combine_into(
+    view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines | None, row: Any, op: Any, f: Any
+) -> None:
     combine(view, source, lines, row, op)
     if f is not None:
         amp.parallel_for_each(view, row.extent, _apply, row, f)
-    return out
 
 
 def _result(out: Any, lines: AxisLines | None) -> Any:
@@ -85,12 +87,15 @@ def mean(
     axis: Axes = None,
     keepdims: bool = False,
     dtype: Any = None,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The arithmetic mean, also along an ``axis``, computed and returned in a ``dtype``."""
-    source, lines, given, view = _along(a, axis, keepdims, accelerator_view, dtype)
-    found = _combined(view, source, given, functional.plus, _divided(lines.n, source))
-    return _result(_narrowed(found, dtype, view), given)
+    source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view, dtype)
+    computed, returned = computed_type(source), _returned(dtype)
+    with result_row(out, shape_of(given), computed, view, source, returned=returned) as (result, row):
+        _combine_into(view, source, given, row, functional.plus, _divided(lines.n, source))
+    return _result(result, given)
 
 
 class _Divided:
@@ -180,23 +185,20 @@ def _variance(
     ddof: float,
     correction: float | None,
     dtype: Any,
+    out: Any,
     accelerator_view: Any,
     f: Callable[[Any], Any] | None,
 ) -> Any:
     ddof = ddof if correction is None else correction
-    source, lines, given, view = _along(a, axis, keepdims, accelerator_view, dtype)
-    means = _combined(view, source, given, functional.plus, _divided(lines.n, source)).reshape(-1)
-    out = _combined(
-        view,
-        lazy.At(_Deviation(lines, means), source),
-        given,
-        functional.plus,
-        _divided(max(lines.n - ddof, 0), source),
-    )
-    if f is not None:
-        row = out.reshape(-1)
-        amp.parallel_for_each(view, row.extent, _apply, row, f)
-    return _result(_narrowed(out, dtype, view), given)
+    source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view, dtype)
+    computed, returned = np.zeros(1, computed_type(source)).real.dtype, _returned(dtype)
+    with result_row(out, shape_of(given), computed, view, source, returned=returned) as (result, row):
+        means = _combined(view, source, given, functional.plus, _divided(lines.n, source))
+        squares = lazy.At(_Deviation(lines, means), source)
+        _combine_into(view, squares, given, row, functional.plus, _divided(max(lines.n - ddof, 0), source))
+        if f is not None:
+            amp.parallel_for_each(view, row.extent, _apply, row, f)
+    return _result(result, given)
 
 
 def var(
@@ -207,6 +209,7 @@ def var(
     ddof: float = 0,
     correction: float | None = None,
     dtype: Any = None,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The variance, in two passes, also along an ``axis``.
@@ -214,7 +217,7 @@ def var(
     The sum of squares is divided by the number of elements less ``ddof``, which the array API calls ``correction``. It
     is computed and returned in a ``dtype``; in a complex one, the result is the real number.
     """
-    return _variance(a, axis, keepdims, ddof, correction, dtype, accelerator_view, None)
+    return _variance(a, axis, keepdims, ddof, correction, dtype, out, accelerator_view, None)
 
 
 def std(
@@ -225,10 +228,11 @@ def std(
     ddof: float = 0,
     correction: float | None = None,
     dtype: Any = None,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The standard deviation, the square root of the variance, with the arguments of :func:`var`."""
-    return _variance(a, axis, keepdims, ddof, correction, dtype, accelerator_view, _root)
+    return _variance(a, axis, keepdims, ddof, correction, dtype, out, accelerator_view, _root)
 
 
 @amp.func
@@ -260,17 +264,19 @@ def logsumexp(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The logarithm of the sum of the elements' exponentials, also where these overflow (scipy: ``logsumexp``)."""
-    source, lines, given, view = _along(a, axis, keepdims, accelerator_view)
-    largest = _combined(view, source, given, functional.max, None).reshape(-1)
-    # Stored, because a reduction has its source in many places, and drivers take long for each copy of `exp`.
-    powers = amp.array(source.extent, largest.dtype, accelerator_view=view)
-    store(view, lazy.At(_Exponential(lines, largest), source), powers)
-    out = _combined(view, lazy.Elements(powers).flat(), given, functional.plus, None)
-    amp.parallel_for_each(view, largest.extent, _logarithms, out.reshape(-1), largest)
-    return _result(out, given)
+    source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view)
+    with result_row(out, shape_of(given), computed_type(source), view, source) as (result, row):
+        largest = _combined(view, source, given, functional.max, None)
+        # Stored, because a reduction has its source in many places, and drivers take long for each copy of `exp`.
+        powers = amp.array(source.extent, largest.dtype, accelerator_view=view)
+        store(view, lazy.At(_Exponential(lines, largest), source), powers)
+        combine(view, lazy.Elements(powers).flat(), given, row, functional.plus)
+        amp.parallel_for_each(view, largest.extent, _logarithms, row, largest)
+    return _result(result, given)
 
 
 class _Extremes:
@@ -297,15 +303,20 @@ def minmax(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    out: tuple[Any, Any] | None = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> tuple[Any, Any]:
-    """The smallest and the largest element, in one pass; NaN if there is one (C++: ``minmax_element``'s elements)."""
+    """The smallest and the largest element, in one pass; NaN if there is one (C++: ``minmax_element``'s elements).
+
+    ``out`` is a tuple of targets for both.
+    """
     source = lazy.of(a)
-    view = place(accelerator_view, source)
+    outs = outputs(out, 2)
+    view = place(accelerator_view, source, *outs)
     source, lines = in_lines(source, axis, keepdims)
     dtype = computed_type(source)
-    pairs = amp.array(shape_of(lines), pair_of(dtype, dtype), accelerator_view=view)
+    least, largest = (output(each, shape_of(lines), dtype, view, source) for each in outs)
+    pairs = amp.array(least.extent, pair_of(dtype, dtype), accelerator_view=view)
     combine(view, lazy.zip(source, source), lines, pairs.reshape(-1), _Extremes(pair_of(dtype, dtype)))
-    least, largest = (amp.array(pairs.extent, dtype, accelerator_view=view) for _ in range(2))
     amp.parallel_for_each(view, pairs.extent, _apart, pairs, least, largest)
     return _result(least, lines), _result(largest, lines)
