@@ -13,7 +13,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy, topk_runs, topk_tiles
-from vkamp.algorithms._arguments import dtype_of, in_a_row, in_words, output, outputs, place, refuse_overlap
+from vkamp.algorithms._arguments import dtype_of, in_a_row, in_words, output, outputs, place
 from vkamp.algorithms._digits import words_of
 from vkamp.algorithms.sort import argsort, in_rows, order_of, swapped_back
 from vkamp.algorithms.transform import store
@@ -116,13 +116,11 @@ def topk(
     length = source.extent[axes[-1]]
     if not 1 <= k <= length:
         raise ValueError(f"cannot find the {k} largest of {length} elements")
-    for_values, for_places = (None if each is lazy.discard else each for each in outputs(out, 2))
+    for_values, for_places = outputs(out, 2)
     view = place(accelerator_view, source, for_values, for_places)
     extent = [k if at == axes[-1] else n for at, n in enumerate(source.extent)]
     found = output(for_values, extent, dtype_of(source), view, source)
     places = output(for_places, extent, np.dtype(np.int32), view, source)
-    if out is not None:
-        refuse_overlap(places, lazy.Elements(found))
     if axes[-1] != len(axes) - 1:
         rows = permute_dims(source, axes, accelerator_view=view)
         for made, target in zip(topk(rows, k, largest=largest, accelerator_view=view), (found, places), strict=True):
