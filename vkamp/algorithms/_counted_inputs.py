@@ -13,34 +13,48 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import computed_type, is_float_of_memory, place, value
-from vkamp.algorithms._convert import TO, sum_type
-from vkamp.algorithms._operators import Flag, Heads, Is, identity_of, like
+from vkamp.algorithms._arguments import axis_of, computed_type, is_float_of_memory, outputs, place, value
+from vkamp.algorithms._convert import TO, converted, sum_type
+from vkamp.algorithms._counted_parts import (
+    ByPosition,
+    Differences,
+    Flipped,
+    FromInit,
+    FromStart,
+    Has,
+    OfOptional,
+    Optional,
+    OrElse,
+    UntilPair,
+    UpToCount,
+    elements_of,
+)
+from vkamp.algorithms._operators import (
+    NOWHERE,
+    Flag,
+    Heads,
+    Is,
+    PairPositions,
+    Swapped,
+    identity_of,
+    like,
+    sorts_before,
+)
+from vkamp.algorithms.by_key import scan_by_key
 from vkamp.algorithms.counted import counted
+from vkamp.algorithms.merge import two_of_one_type
+from vkamp.algorithms.merge_sort import comparison
 from vkamp.algorithms.reduce import reduce
 from vkamp.algorithms.scalars import device_scalar
-from vkamp.algorithms.select import select
-from vkamp.algorithms.sort import sort
-from vkamp.algorithms.statistics import floating
-from vkamp.algorithms.transform import transform
+from vkamp.algorithms.search import all_of, find_if, first_place
+from vkamp.algorithms.select import select, selected
+from vkamp.algorithms.sets import same
+from vkamp.algorithms.sort import argsort, taken
+from vkamp.algorithms.statistics import floating, minmax_of
+from vkamp.algorithms.transform import copy, transform
+from vkamp.algorithms.unique import runs_of
 
 _Function = Callable[..., Any]
-
-
-class _Within(lazy.Lazy):
-    """An input whose elements after a count, which is on the device, are ``rest``."""
-
-    __slots__ = ("count", "rest", "values")
-
-    def __init__(self, values: lazy.Lazy, count: device_scalar, rest: Any) -> None:
-        super().__init__(values.extent)
-        self.values, self.count = values, count.view
-        self.rest = value(rest, computed_type(values))
-
-    @amp.func
-    def value(self, i: Any) -> Any:
-        """The element at an index."""
-        return self.values.value(i) if i < self.count[0] else self.rest
 
 
 def unsupported(name: str) -> TypeError:
@@ -48,11 +62,11 @@ def unsupported(name: str) -> TypeError:
 
 
 def _within(c: counted, rest: Any) -> lazy.Lazy:
-    return _Within(lazy.of(c.values), c.count, rest)
+    return UpToCount(lazy.of(c.values), c.count, rest)
 
 
 def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
-    return _Within(lazy.map(Flag(pred), c.values), c.count, rest)
+    return UpToCount(lazy.map(Flag(pred), c.values), c.count, rest)
 
 
 def _is_number(dtype: np.dtype[Any]) -> bool:
@@ -88,24 +102,73 @@ def _mean(function: _Function, c: counted, *, dtype: Any = None, out: Any = None
     return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, dtype=returned, out=out, **rest))
 
 
-def _reduced(function: _Function, c: counted, op: Any = functional.plus, *rest: Any, **named: Any) -> Any:
+def _combined(source: lazy.Lazy, count: device_scalar, op: Any, init: Any, **rest: Any) -> Any:
+    """The reduction of the elements before a count; of none, it is ``init``, or else 0."""
     try:
-        identity = identity_of(op, c.dtype)
+        identity = identity_of(op, computed_type(source))
     except TypeError:
-        raise unsupported("reduce by an operator other than those of functional") from None
-    return function(_within(c, identity), op, *rest, **named)
+        pairs = Optional(source, count)
+        each = OfOptional(pairs, op)
+        out = rest.pop("out", None)
+        found = reduce(pairs, each, **rest)
+        first = value(init, pairs.pair.dtype["first"])
+        last = OrElse(first) if init is None else FromInit(first, each.op)
+        total = transform(last, found.view if isinstance(found, device_scalar) else found, out=out)
+        return device_scalar(total) if isinstance(found, device_scalar) else total
+    return reduce(UpToCount(source, count, identity), op, init, **rest)
 
 
-def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
-    if less is not None or key is not None or not _is_number(c.dtype):
-        raise unsupported("sort with less= or key=, or of structs,")
-    return counted(function(_within(c, _last(c.dtype, rest.get("descending", False))), **rest), c.count)
+def _reduced(function: _Function, c: counted, op: Any = functional.plus, init: Any = None, **rest: Any) -> Any:
+    return _combined(lazy.of(c.values), c.count, op, init, **rest)
 
 
-def _scanned(function: _Function, c: counted, *given: Any, reverse: bool = False, **rest: Any) -> Any:
-    if reverse:
-        raise unsupported("scan with reverse=True")
-    return counted(function(c.values, *given, **rest), c.count)
+def _in_order(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
+    """The positions of the elements in their order, then those after the count."""
+    keys = lazy.of(c.values) if key is None else lazy.map(key, c.values)
+    if less is not None:
+        if rest.get("bits") is not None:
+            raise TypeError("give less= or bits=")
+        order = ByPosition(counted(keys, c.count), None, comparison(less, rest.pop("descending", False)))
+        rest["accelerator_view"] = place(rest.get("accelerator_view"), order.both)
+        return function(_positions(c), less=order, **rest)
+    dtype = lazy.dtype_of(keys)
+    if not _is_number(dtype):
+        raise unsupported(f"{function.__name__} of {dtype} without less=")
+    return function(UpToCount(keys, c.count, _last(dtype, rest.get("descending", False))), **rest)
+
+
+def _argsorted(function: _Function, c: counted, **rest: Any) -> Any:
+    return counted(_in_order(function, c, **rest), c.count)
+
+
+def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, out: Any = None, **rest: Any) -> Any:
+    if less is None and key is None:
+        return counted(_in_order(function, c, out=out, **rest), c.count)
+    rest.pop("axis", None)
+    order = _in_order(argsort, c, less=less, key=key, **rest)
+    source = lazy.of(c.values)
+    return counted(taken(place(rest.get("accelerator_view"), source), source, order, out), c.count)
+
+
+def _scanned(
+    function: _Function, c: counted, op: Any = functional.plus, *,
+    inclusive: bool = True, init: Any = None, reverse: bool = False, out: Any = None, **rest: Any,
+) -> Any:  # fmt: skip
+    named = {"inclusive": inclusive, "reverse": reverse, **rest}
+    if not reverse:
+        return counted(function(c.values, op, init=init, out=out, **named), c.count)
+    elements = lazy.of(c.values)
+    try:
+        identity = identity_of(op, computed_type(elements))
+    except TypeError:
+        if init is None and not inclusive:
+            raise
+        pairs = Optional(elements, c.count)
+        first = value(init, pairs.pair.dtype["first"])
+        start = None if init is None else (first, 1)
+        found = function(pairs, OfOptional(pairs, op), init=start, **named)
+        return counted(transform(OrElse(first), found, out=out), c.count)
+    return counted(function(UpToCount(elements, c.count, identity), op, init=init, out=out, **named), c.count)
 
 
 def _each(function: _Function, c: Any, *given: Any, **rest: Any) -> Any:
@@ -134,32 +197,211 @@ def _selected(function: _Function, c: counted, pred: Any = None, *, flags: Any =
         raise TypeError("give a predicate or flags=")
     if flags is not None:
         given = flags.values if isinstance(flags, counted) else flags
-        return function(c.values, flags=_Within(lazy.map(Flag(functional.truth), given), c.count, 0), **rest)
+        return function(c.values, flags=UpToCount(lazy.map(Flag(functional.truth), given), c.count, 0), **rest)
     return function(c.values, flags=_flags(c, pred), **rest)
 
 
 def _heads(
-    function: _Function, c: counted, eq: Any = functional.equal_to, *,
-    return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, **rest: Any,
+    function: _Function, c: counted, eq: Any = functional.equal_to, *, out: Any = None, accelerator_view: Any = None,
+    return_inverse: bool = False, return_counts: bool = False,
 ) -> Any:  # fmt: skip
-    if return_index or return_inverse or return_counts:
-        raise unsupported(f"{function.__name__} with return_index=, return_inverse= or return_counts=")
-    return select(c.values, flags=_Within(Heads(lazy.of(c.values), eq), c.count, 0), **rest)
+    return _different(c, eq, None, out, accelerator_view, (False, return_inverse, return_counts))
+
+
+def _unique(
+    function: _Function, c: counted, *, out: Any = None, accelerator_view: Any = None,
+    return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+) -> Any:  # fmt: skip
+    order = _in_order(argsort, c, accelerator_view=accelerator_view)
+    source = lazy.of(c.values)
+    values = taken(place(accelerator_view, source), source, order, None)
+    wanted = (return_index, return_inverse, return_counts)
+    return _different(counted(values, c.count), same, order, out, accelerator_view, wanted)
+
+
+def _different(
+    c: counted, eq: Any, order: Any, out: Any, accelerator_view: Any, wanted: tuple[bool, bool, bool]
+) -> Any:  # fmt: skip
+    """The first elements of runs, and what else of them is ``wanted``: positions, numbers of runs, and lengths.
+
+    ``order``: the positions of the elements in the input, if they are sorted.
+    """
+    source = lazy.of(c.values).flat()
+    view = place(accelerator_view, source, out)
+    return runs_of(view, source, eq, order, out, wanted, c.count)
+
+
+def _encoded(function: _Function, c: counted, eq: Any = functional.equal_to, **rest: Any) -> Any:
+    return _heads(function, c, eq, return_counts=True, **rest)
+
+
+class _Tails:
+    """For ``lazy.At`` on flags of first elements: 1 for each last element of those before a count."""
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: device_scalar) -> None:
+        self.count = count.view
+
+    @amp.func
+    def __call__(self, heads: Any, i: Any) -> Any:
+        last = self.count[0] - 1
+        return 1 if i == last or (i < last and heads.value(min(i + 1, last)) != 0) else 0
+
+
+def _by_key(
+    function: _Function, keys: Any, values: Any, op: Any = functional.plus, *, eq: Any = functional.equal_to,
+    out: Any = None, **rest: Any,
+) -> Any:  # fmt: skip
+    (names, given), count = _together([keys, values])
+    for_keys, for_values = outputs(out, 2)
+    heads = Heads(lazy.of(names), eq)
+    sums = scan_by_key(names, given, op, eq=eq, **rest)
+    return (
+        select(names, flags=UpToCount(heads, count, 0), out=for_keys, **rest),
+        select(sums, flags=lazy.At(_Tails(count), heads), out=for_values, **rest),
+    )
+
+
+def _scanned_by_key(function: _Function, keys: Any, values: Any, *given: Any, **rest: Any) -> Any:
+    plain, count = _together([keys, values])
+    return counted(function(*plain, *given, **rest), count)
+
+
+def _unique_by_key(
+    function: _Function, keys: Any, values: Any, eq: Any = functional.equal_to, *, out: Any = None, **rest: Any
+) -> Any:
+    plain, count = _together([keys, values])
+    flags = UpToCount(Heads(lazy.of(plain[0]), eq), count, 0)
+    targets = outputs(out, 2)
+    return tuple(select(each, flags=flags, out=to, **rest) for each, to in zip(plain, targets, strict=True))
+
+
+# -- searches and comparisons --------------------------------------------------------------------------------------
+
+
+def _pairs_where(pred: Any, c: counted) -> lazy.Lazy:
+    return UpToCount(lazy.At(PairPositions(pred), lazy.of(c.values)), c.count, NOWHERE)
+
+
+@amp.func
+def _is_no_place(at: Any) -> Any:
+    return at == NOWHERE
+
+
+def _is_sorted(function: _Function, c: counted, less: Any = functional.less, **rest: Any) -> Any:
+    return all_of(_pairs_where(Swapped(less), c), _is_no_place, **rest)
+
+
+def _sorted_until(function: _Function, c: counted, less: Any = functional.less, *, accelerator_view: Any = None) -> Any:
+    places = UntilPair(lazy.At(PairPositions(Swapped(less)), lazy.of(c.values)), c.count)
+    return first_place(place(accelerator_view, places), places, none=len(c.values))
+
+
+def _adjacent_found(
+    function: _Function, c: counted, eq: Any = functional.equal_to, *, accelerator_view: Any = None
+) -> Any:
+    places = _pairs_where(eq, c)
+    return first_place(place(accelerator_view, places), places, move=-1)
+
+
+@amp.func
+def _is_unset(flag: Any) -> Any:
+    return flag == 0
+
+
+def _equal(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to, **rest: Any) -> Any:
+    return all_of(Differences(a, b, eq), _is_unset, **rest)
+
+
+def _mismatch(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to, **rest: Any) -> Any:
+    return find_if(Differences(a, b, eq), _set, **rest)
+
+
+# -- two sorted inputs ---------------------------------------------------------------------------------------------
+
+
+@amp.func
+def _sum(n: Any, m: Any) -> Any:
+    return n + m
+
+
+def _positions(a: Any, start: int = 0) -> lazy.Lazy:
+    return lazy.arange(elements_of(a).extent[0], start)
+
+
+def _merged(
+    function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
+) -> Any:
+    two_of_one_type(*map(elements_of, (a, b)))
+    order = ByPosition(a, b, less)
+    view = place(accelerator_view, order.both, out)
+    found = function(_positions(a), _positions(b, order.size), order, accelerator_view=view)
+    count = device_scalar(transform(_sum, order.n, order.m, accelerator_view=view))
+    return counted(taken(view, order.both, found, out), count)
+
+
+def _set_operation(
+    function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
+) -> Any:
+    two_of_one_type(*map(elements_of, (a, b)))
+    order = ByPosition(a, b, less)
+    view = place(accelerator_view, order.both, out)
+    found = function(_positions(a), _positions(b, order.size), order, accelerator_view=view)
+    there = UpToCount(lazy.map(Has(order), found.values), found.count, 0)
+    at = UpToCount(lazy.of(found.values), found.count, 0)
+    return selected(there, lazy.take(order.both, at), out, view, dtype=lazy.dtype_of(order.both))
+
+
+# -- others --------------------------------------------------------------------------------------------------------
+
+
+def _partitioned(function: _Function, c: counted, pred: Any = None, *, flags: Any = None, **rest: Any) -> Any:
+    if (pred is None) == (flags is None):
+        raise TypeError("give a predicate or flags=")
+    if flags is None:
+        chosen = _flags(c, pred)
+    else:
+        (_, given), _ = _together([c, flags])
+        chosen = UpToCount(lazy.map(Flag(functional.truth), given), c.count, 0)
+    # Elements after the count are the last ones of those that are not chosen.
+    found, many = function(c.values, flags=chosen, **rest)
+    return counted(found, c.count), many
+
+
+def _flipped(function: _Function, c: counted, axis: Any = None, **rest: Any) -> Any:
+    if axis is not None:
+        axis_of(lazy.of(c.values).extent, axis)
+    return counted(copy(lazy.At(Flipped(c.count), lazy.of(c.values)), **rest), c.count)
+
+
+def _taken(function: _Function, values: Any, at: Any, axis: Any = None, **rest: Any) -> Any:
+    if axis is not None:
+        raise unsupported("take with axis=")
+    found = function(elements_of(values), FromStart(at, values), **rest)
+    return counted(found, at.count) if isinstance(at, counted) else found
+
+
+def _extremes(function: _Function, c: counted, **rest: Any) -> Any:
+    low, high = (identity_of(op, c.dtype) for op in (functional.min, functional.max))
+    source = lazy.of(c.values)
+    return minmax_of(UpToCount(source, c.count, low), UpToCount(source, c.count, high), **rest)
+
+
+def _summed_exponentials(function: _Function, c: counted, **rest: Any) -> Any:
+    dtype = np.dtype(np.float64 if c.dtype == np.float64 else np.float32)
+    return function(UpToCount(converted(lazy.of(c.values), dtype), c.count, -np.inf), **rest)
 
 
 def _transform_reduced(function: _Function, f: Any, op: Any, a: Any, *more: Any, init: Any = None, **rest: Any) -> Any:
     inputs, count = _together([a, *more])
     mapped = lazy.map(f, *inputs)
-    try:
-        identity = identity_of(op, computed_type(mapped))
-    except TypeError:
-        raise unsupported("transform_reduce with an operator other than those of functional") from None
-    return reduce(_Within(mapped, count, identity), op, init, **rest)
+    return _combined(mapped, count, op, init, **rest)
 
 
 def _dotted(function: _Function, a: Any, b: Any, **rest: Any) -> Any:
     (x, y), count = _together([a, b])
-    return function(*(_Within(lazy.of(each), count, 0) for each in (x, y)), **rest)
+    return function(*(UpToCount(lazy.of(each), count, 0) for each in (x, y)), **rest)
 
 
 def _pairs_sorted(
@@ -169,7 +411,7 @@ def _pairs_sorted(
     if less is not None or not isinstance(keys, counted) or not _is_number(keys.dtype):
         raise unsupported("sort_by_key with less=, of structs, or with keys that are not counted,")
     last = _last(keys.dtype, descending)
-    found = function(_Within(lazy.of(plain), count, last), *moved, descending=descending, **rest)
+    found = function(UpToCount(lazy.of(plain), count, last), *moved, descending=descending, **rest)
     return tuple(counted(each, count) for each in found)
 
 
@@ -177,10 +419,6 @@ def _searched(function: _Function, ordered: Any, c: Any, *given: Any, **rest: An
     if isinstance(ordered, counted):
         raise unsupported(f"{function.__name__} in ordered elements")
     return counted(function(ordered, c.values, *given, **rest), c.count)
-
-
-def _unique(function: _Function, c: counted, **rest: Any) -> Any:
-    return _heads(function, _sorted(sort, c), **rest)
 
 
 def _nonzero(function: _Function, c: counted, *, accelerator_view: Any = None, **rest: Any) -> Any:
@@ -226,7 +464,7 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "find_if": _over_flags(0),
     "find": _over_flags(0, Is),
     "sort": _sorted,
-    "argsort": _sorted,
+    "argsort": _argsorted,
     "scan": _scanned,
     "transform": _transformed,
     "transform_reduce": _transform_reduced,
@@ -244,6 +482,22 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "nonzero": _nonzero,
     "unique_consecutive": _heads,
     "unique": _unique,
+    "run_length_encode": _encoded,
+    "reduce_by_key": _by_key,
+    "scan_by_key": _scanned_by_key,
+    "unique_by_key": _unique_by_key,
+    "is_sorted": _is_sorted,
+    "is_sorted_until": _sorted_until,
+    "adjacent_find": _adjacent_found,
+    "equal": _equal,
+    "mismatch": _mismatch,
+    "minmax": _extremes,
+    "logsumexp": _summed_exponentials,
+    "merge": _merged,
+    **dict.fromkeys(("set_difference", "set_intersection", "set_symmetric_difference", "set_union"), _set_operation),
+    "partition": _partitioned,
+    "flip": _flipped,
+    "take": _taken,
     "cumulative_sum": _each,
     "cumulative_prod": _each,
     "cummax": _each,

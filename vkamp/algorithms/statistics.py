@@ -311,12 +311,26 @@ def minmax(
     ``out`` is a tuple of targets for both.
     """
     source = lazy.of(a)
+    return minmax_of(source, source, axis=axis, keepdims=keepdims, out=out, accelerator_view=accelerator_view)
+
+
+def minmax_of(
+    a: lazy.Lazy,
+    b: lazy.Lazy,
+    *,
+    axis: Axes = None,
+    keepdims: bool = False,
+    out: tuple[Any, Any] | None = None,
+    accelerator_view: amp.accelerator_view | None = None,
+) -> tuple[Any, Any]:
+    """The smallest element of one source and the largest one of another source of its extent and type."""
     outs = outputs(out, 2)
-    view = place(accelerator_view, source, *outs)
-    source, lines = in_lines(source, axis, keepdims)
+    view = place(accelerator_view, a, *outs)
+    source, lines = in_lines(a, axis, keepdims)
+    other = source if b is a else in_lines(b, axis, keepdims)[0]
     dtype = computed_type(source)
     least, largest = (output(each, shape_of(lines), dtype, view, source) for each in outs)
     pairs = amp.array(least.extent, pair_of(dtype, dtype), accelerator_view=view)
-    combine(view, lazy.zip(source, source), lines, pairs.reshape(-1), _Extremes(pair_of(dtype, dtype)))
+    combine(view, lazy.zip(source, other), lines, pairs.reshape(-1), _Extremes(pair_of(dtype, dtype)))
     amp.parallel_for_each(view, pairs.extent, _apart, pairs, least, largest)
     return _result(least, lines), _result(largest, lines)

@@ -17,9 +17,11 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
 from vkamp.algorithms._arguments import in_words, output, place
+from vkamp.algorithms._counted_parts import UpToCount
 from vkamp.algorithms._operators import Heads
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.lazy import dtype_of
+from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
 from vkamp.algorithms.search import upper_bound
 from vkamp.algorithms.select import selected
@@ -119,6 +121,46 @@ def _numbers(view: amp.accelerator_view, source: lazy.Lazy, eq: Any, runs: _Runs
     numbers = amp.array(source.extent, np.int32, accelerator_view=view)
     scan_into(view, Heads(source, eq), numbers, functional.plus, inclusive=True)
     return lazy.map(_before, numbers)
+
+
+@amp.kernel
+def _shorten(idx, lengths, count, total, n):
+    """Corrects the length of the last run, of which elements after the ``total`` were taken for a part."""
+    if count[idx] > 0:
+        lengths[count[idx] - 1] -= n - total[idx]
+
+
+def runs_of(
+    view: amp.accelerator_view, source: lazy.Lazy, eq: Any, order: Any, out: Any, wanted: tuple[bool, bool, bool],
+    total: device_scalar,
+) -> Any:  # fmt: skip
+    """The first elements of the runs of the first ``total`` elements, and what else of them is ``wanted``: positions,
+    the numbers of the elements' runs, and lengths.
+
+    ``order``: the positions of sorted elements in the input.
+    """
+    heads = UpToCount(Heads(source, eq), total, 0)
+    if True not in wanted:
+        return selected(heads, source, out, view)
+    begins = amp.array(source.extent, np.int32, accelerator_view=view)
+    runs = _Runs(selected(heads, source, out, view, begins=begins), begins)
+    results: list[Any] = [runs.first]
+    if wanted[0]:
+        results.append(_of_runs(view, runs, _take, order))
+    if wanted[1]:
+        numbers, inverse = _Numbers(runs), amp.array(source.extent, np.int32, accelerator_view=view)
+        if order is None:
+            store(view, numbers, inverse)
+        else:
+            amp.parallel_for_each(view, source.extent, _put, numbers, order, inverse)
+        results.append(counted(inverse, total))
+    if wanted[2]:
+        lengths = _lengths_of(view, runs)
+        amp.parallel_for_each(
+            view, amp.extent(1), _shorten, lengths.values, runs.first.count.view, total.view, source.extent[0]
+        )
+        results.append(lengths)
+    return tuple(results)
 
 
 def unique_consecutive(
