@@ -194,8 +194,10 @@ class Heads(lazy.Lazy):
     @amp.func
     def four(self, k: Any) -> Any:
         """The flags of four elements."""
-        p, q, r, s, _, _, _, _ = self.four_after(k, self.values.value(max(4 * k - 1, 0)))
-        return p, q, r, s
+        a, b, c, d = self.values.four(k)
+        is_head = k == 0 or not self.eq(self.values.value(max(4 * k - 1, 0)), a)
+        eq = self.eq
+        return 1 if is_head else 0, 0 if eq(a, b) else 1, 0 if eq(b, c) else 1, 0 if eq(c, d) else 1
 
     @amp.func
     def four_after(self, k: Any, last: Any) -> Any:

@@ -81,15 +81,19 @@ class _Chosen(_Marked):
 class _Firsts(_Marked):
     """Elements, and whether they differ from the one before them, with one load for both."""
 
-    __slots__ = ()
+    __slots__ = ("eq",)
 
     def __init__(self, heads: Heads) -> None:
         super().__init__(heads, heads.values)
+        self.eq = heads.eq
 
     @amp.func
     def four(self, k: Any) -> Any:
-        """Four flags and the elements."""
-        return self.four_after(k, self.before(4 * k))
+        """Four flags and the elements. GPUs take a tenth longer if the element before these is loaded first."""
+        a, b, c, d = self.values.four(k)
+        is_head = k == 0 or not self.eq(self.values.value(max(4 * k - 1, 0)), a)
+        eq = self.eq
+        return 1 if is_head else 0, 0 if eq(a, b) else 1, 0 if eq(b, c) else 1, 0 if eq(c, d) else 1, a, b, c, d
 
     @amp.func
     def before(self, i: Any) -> Any:
