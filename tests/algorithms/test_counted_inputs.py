@@ -189,3 +189,7 @@ def test_positions_from_the_end_and_different_counts(accelerator_view):
     values = raw[:300].astype(np.float32) / 100
     found = alg.logsumexp(alg.transform(lambda x: x / amp.float32(100), c))
     np.testing.assert_allclose(float(found), np.log(np.exp(values, dtype=np.float64).sum()), rtol=1e-5)
+    for call, place in ((alg.is_sorted_until, 300), (alg.adjacent_find, -1)):
+        out = amp.array(1, np.int32, accelerator_view=accelerator_view)
+        call(c, out=out)
+        check(out, [place])

@@ -293,16 +293,18 @@ def _is_sorted(function: _Function, c: counted, less: Any = functional.less, **r
     return all_of(_pairs_where(Swapped(less), c), _is_no_place, **rest)
 
 
-def _sorted_until(function: _Function, c: counted, less: Any = functional.less, *, accelerator_view: Any = None) -> Any:
+def _sorted_until(
+    function: _Function, c: counted, less: Any = functional.less, *, out: Any = None, accelerator_view: Any = None
+) -> Any:
     places = UntilPair(lazy.At(PairPositions(Swapped(less)), lazy.of(c.values)), c.count)
-    return first_place(place(accelerator_view, places), places, none=len(c.values))
+    return first_place(place(accelerator_view, places, out), places, none=len(c.values), out=out)
 
 
 def _adjacent_found(
-    function: _Function, c: counted, eq: Any = functional.equal_to, *, accelerator_view: Any = None
+    function: _Function, c: counted, eq: Any = functional.equal_to, *, out: Any = None, accelerator_view: Any = None
 ) -> Any:
     places = _pairs_where(eq, c)
-    return first_place(place(accelerator_view, places), places, move=-1)
+    return first_place(place(accelerator_view, places, out), places, move=-1, out=out)
 
 
 @amp.func
