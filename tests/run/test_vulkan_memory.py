@@ -245,6 +245,11 @@ def test_large_memory_of_running_work_is_used_again(card, is_kept, monkeypatch):
     def pending():
         return queue._state.running[1:]
 
+    # Launches whose program is still made are not submitted, so that nothing waits for them.
+    first = queue.allocate(4096)
+    card.launch_words("long", [first], [1, 1], groups=(1, 1, 1))
+    card.read(first)
+    del first
     results, places = [], set()
     for number in range(12):
         result = queue.allocate(4096)
