@@ -250,6 +250,7 @@ def test_large_memory_of_running_work_is_used_again(card, is_kept, monkeypatch):
     card.launch_words("long", [first], [1, 1], groups=(1, 1, 1))
     card.read(first)
     del first
+    waits.clear()
     results, places = [], set()
     for number in range(12):
         result = queue.allocate(4096)
