@@ -245,15 +245,17 @@ def test_large_memory_of_running_work_is_used_again(card, is_kept, monkeypatch):
     def pending():
         return queue._state.running[1:]
 
+    # No other test leaves free memory of this size behind, which would be used first.
+    nbytes = 5_300_000
     # Launches whose program is still made are not submitted, so that nothing waits for them.
-    first = queue.allocate(4096)
+    first = queue.allocate(nbytes)
     card.launch_words("long", [first], [1, 1], groups=(1, 1, 1))
     card.read(first)
     del first
     waits.clear()
     results, places = [], set()
     for number in range(12):
-        result = queue.allocate(4096)
+        result = queue.allocate(nbytes)
         places.add(result.slot.id)
         card.launch_words("long", [result], [20, 5000], groups=(1, 1, 1))
         if number % 2 == 0:
