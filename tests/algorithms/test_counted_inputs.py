@@ -50,7 +50,9 @@ def by_last_digit(e):
 
 
 def multiset(e, other, wanted):
-    """C++'s operations on sorted inputs: ``wanted`` gives the number of each element of those in both."""
+    """C++'s operations on sorted inputs. ``wanted`` computes how often the result has an element, from how often each
+    input has it.
+    """
     found = []
     for x in np.union1d(e, other):
         found += [x] * wanted(int((e == x).sum()), int((other == x).sum()))

@@ -537,7 +537,7 @@ def mark(i, out, *, value: amp.constant):
     out[0] = value
 
 
-#: Each test compiles a kernel of its own.
+#: Numbers for the kernels: with another number, a test compiles its own kernel.
 VALUES = itertools.count(5)
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from tools.fuzz.operators import SMALL, called, operator_pairs, operators_of, space_of
 from tools.fuzz.rows import LEFT_OUT
-from tools.fuzz.syntax import children, nodes_of
 from tools.fuzz.tree import Program, source_of
+from vkamp.front.scopes import children, nodes_in
 from vkamp.ir.builtins import ATOMICS, BUILTINS
 from vkamp.ir.subgroups import INDICES, SUBGROUPS
 from vkamp.ir.types import SCALARS
@@ -410,7 +410,7 @@ class _Sequences:
 
     def forms(self, statement: ast.stmt) -> Iterator[str]:
         """The forms of a statement, without those of statements in it."""
-        tests = nodes_of(statement.test) if isinstance(statement, (ast.If, ast.While)) else []
+        tests = nodes_in(statement.test) if isinstance(statement, (ast.If, ast.While)) else []
         if isinstance(statement, ast.For):
             yield f"for over {self.kind(statement.iter)}"
             first = statement.body[0]
@@ -536,7 +536,7 @@ def _barrier_pairs(block: list[ast.stmt], around: tuple[str, ...], names: _Names
     where = " ".join([a for a in around if a not in ("kernel", "elif", "else")] or ["kernel"]).replace("case", "match")
     if waits:
         yield f"barriers: {min(len(waits), 3)} in {where}"
-    reads = [{n.id for n in nodes_of(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    reads = [{n.id for n in nodes_in(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
              for s in (block if waits else ())]  # fmt: skip
     for at in waits:
         before = block[:at]
@@ -647,7 +647,7 @@ def report(found: Counter[str], count: int) -> str:
 def pairs_of(program: Program) -> Counter[str]:
     """The pairs that a program has, each once."""
     tree = ast.parse(source_of(program))
-    nodes = nodes_of(tree)
+    nodes = nodes_in(tree)
     names, sequences = _Names(program, nodes), _Sequences(program, nodes)
     found: set[str] = {f"source: {name}" for name in {type(node).__name__ for node in nodes}}
     for node in nodes:

@@ -7,8 +7,8 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from tools.fuzz.syntax import children
 from tools.fuzz.tree import Expr, Kind, Lines, fill
+from vkamp.front.scopes import children
 from vkamp.ir import types
 from vkamp.ir.types import SCALARS
 

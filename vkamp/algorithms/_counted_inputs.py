@@ -46,7 +46,7 @@ from vkamp.algorithms.merge import two_of_one_type
 from vkamp.algorithms.merge_sort import comparison
 from vkamp.algorithms.reduce import reduce
 from vkamp.algorithms.scalars import device_scalar
-from vkamp.algorithms.search import all_of, find_if, first_place
+from vkamp.algorithms.search import all_of, find_if, first_place, none_of
 from vkamp.algorithms.select import select, selected
 from vkamp.algorithms.sets import same
 from vkamp.algorithms.sort import argsort, taken
@@ -222,7 +222,8 @@ def _unique(
 def _different(
     c: counted, eq: Any, order: Any, out: Any, accelerator_view: Any, wanted: tuple[bool, bool, bool]
 ) -> Any:  # fmt: skip
-    """The first elements of runs, and what else of them is ``wanted``: positions, numbers of runs, and lengths.
+    """The first elements of runs. ``wanted`` says which other results to return: their positions, the number of each
+    element's run, and the lengths.
 
     ``order``: the positions of the elements in the input, if they are sorted.
     """
@@ -307,13 +308,8 @@ def _adjacent_found(
     return first_place(place(accelerator_view, places, out), places, move=-1, out=out)
 
 
-@amp.func
-def _is_unset(flag: Any) -> Any:
-    return flag == 0
-
-
 def _equal(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to, **rest: Any) -> Any:
-    return all_of(Differences(a, b, eq), _is_unset, **rest)
+    return none_of(Differences(a, b, eq), _set, **rest)
 
 
 def _mismatch(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to, **rest: Any) -> Any:
@@ -323,33 +319,33 @@ def _mismatch(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to
 # -- two sorted inputs ---------------------------------------------------------------------------------------------
 
 
-@amp.func
-def _sum(n: Any, m: Any) -> Any:
-    return n + m
-
-
 def _positions(a: Any, start: int = 0) -> lazy.Lazy:
     return lazy.arange(elements_of(a).extent[0], start)
+
+
+def _of_positions(function: _Function, a: Any, b: Any, less: Any, out: Any, accelerator_view: Any) -> Any:
+    """The order of the positions in two sorted inputs, where the call runs, and the function's result of the positions.
+
+    Raises TypeError if the inputs differ in type.
+    """
+    two_of_one_type(*map(elements_of, (a, b)))
+    order = ByPosition(a, b, less)
+    view = place(accelerator_view, order.both, out)
+    return order, view, function(_positions(a), _positions(b, order.size), order, accelerator_view=view)
 
 
 def _merged(
     function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
 ) -> Any:
-    two_of_one_type(*map(elements_of, (a, b)))
-    order = ByPosition(a, b, less)
-    view = place(accelerator_view, order.both, out)
-    found = function(_positions(a), _positions(b, order.size), order, accelerator_view=view)
-    count = device_scalar(transform(_sum, order.n, order.m, accelerator_view=view))
+    order, view, found = _of_positions(function, a, b, less, out, accelerator_view)
+    count = device_scalar(transform(functional.plus, order.n, order.m, accelerator_view=view))
     return counted(taken(view, order.both, found, out), count)
 
 
 def _set_operation(
     function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
 ) -> Any:
-    two_of_one_type(*map(elements_of, (a, b)))
-    order = ByPosition(a, b, less)
-    view = place(accelerator_view, order.both, out)
-    found = function(_positions(a), _positions(b, order.size), order, accelerator_view=view)
+    order, view, found = _of_positions(function, a, b, less, out, accelerator_view)
     there = UpToCount(lazy.map(Has(order), found.values), found.count, 0)
     at = UpToCount(lazy.of(found.values), found.count, 0)
     return selected(there, lazy.take(order.both, at), out, view, dtype=lazy.dtype_of(order.both))

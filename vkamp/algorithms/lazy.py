@@ -286,25 +286,18 @@ class _Constant(Lazy):
         return self.number
 
     def flat(self) -> Lazy:
-        return _Constant(self.number, int(self.extent.size()))
+        return type(self)(self.number, int(self.extent.size()))
 
 
-class _Everywhere(Lazy):
+class _Everywhere(_Constant):
     """An input that repeats one number, which is on the device."""
 
-    __slots__ = ("number",)
-
-    def __init__(self, number: Any, extent: Any) -> None:
-        super().__init__(extent)
-        self.number = number
+    __slots__ = ()
 
     @amp.func
     def value(self, i: Any) -> Any:
         """The number."""
         return self.number[0]
-
-    def flat(self) -> Lazy:
-        return _Everywhere(self.number, int(self.extent.size()))
 
 
 class _Take(Lazy):

@@ -191,8 +191,9 @@ def _some_rows(
     source: Any, at: Any, step: Any, many: Any, op: Any, own: Any, *,
     wide: amp.constant, rows: amp.constant, begins: amp.constant,
 ) -> None:  # fmt: skip
-    """Combines the first ``rows`` of ``many`` elements that are ``step`` apart, at least one, after ``own``, or, if
-    ``begins``, as the first ones.
+    """Combines ``own`` with up to ``rows`` of the ``many`` next elements, which are ``step`` apart.
+
+    There is at least one. If ``begins``, ``own`` has no value yet.
     """
     x = amp.private(rows * wide, own.dtype)
     # All loads are in flight at a time; the last element is loaded again in place of those that are missing.

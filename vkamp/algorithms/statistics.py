@@ -41,7 +41,7 @@ def _along(
 
 
 def floating(given: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
-    """The type in which means of elements are computed; TypeError if the wanted type holds no fractions."""
+    """The type in which means of elements are computed. Raises TypeError if ``dtype`` is neither float nor complex."""
     wanted = given if dtype is None else np.dtype(dtype)
     if dtype is not None and wanted.kind not in "fc" and not is_float_of_memory(wanted):
         raise TypeError(f"means and variances are not computed in {wanted}: give dtype=np.float32, or another float")

@@ -134,8 +134,8 @@ def runs_of(
     view: amp.accelerator_view, source: lazy.Lazy, eq: Any, order: Any, out: Any, wanted: tuple[bool, bool, bool],
     total: device_scalar,
 ) -> Any:  # fmt: skip
-    """The first elements of the runs of the first ``total`` elements, and what else of them is ``wanted``: positions,
-    the numbers of the elements' runs, and lengths.
+    """The first elements of the runs in the first ``total`` elements. ``wanted`` says which other results to return:
+    their positions, the number of each element's run, and the lengths.
 
     ``order``: the positions of sorted elements in the input.
     """

@@ -34,6 +34,13 @@ def _no_vectors(ctx: Context, values: list[Value], node: ast.Call, instead: str)
             ctx.fail("VKA311", part, text=ctx.text(part), what=ctx.describe(value), advice=help_text)
 
 
+def _takes(ctx: Context, node: ast.Call, *names: str) -> None:
+    """Refuses keywords, and another number of arguments than that of the names."""
+    no_keywords(ctx, node)
+    text = ctx.text(node.func)
+    check_arity(ctx, node, len(names), text, f"{text}({', '.join(names)})")
+
+
 def _called(ctx: Context, function: DeviceFunction[..., Any], values: list[Value], node: ast.Call) -> Value:
     """A call of a function that is written in the kernel language, with arguments that are evaluated already."""
     call = ast.copy_location(ast.Call(node.func, [], node.keywords), node)
@@ -44,9 +51,7 @@ def _extreme(name: str, function: DeviceFunction[..., Any]) -> _Handler:
     """``np.minimum`` or ``np.maximum``: of integers a builtin, of floats a function that returns NaN for NaN."""
 
     def handle(ctx: Context, node: ast.Call) -> Value:
-        no_keywords(ctx, node)
-        text = ctx.text(node.func)
-        check_arity(ctx, node, 2, text, f"{text}(x, y)")
+        _takes(ctx, node, "x", "y")
         values = ctx.operands(*node.args)
         _no_vectors(ctx, values, node, f"fast_math.f{name}")
         numbers = [convert.number(ctx, value, part) for value, part in zip(values, node.args, strict=True)]
@@ -66,9 +71,7 @@ def _clip(ctx: Context, node: ast.Call) -> Value:
 
 def _sign(ctx: Context, node: ast.Call) -> Value:
     """``np.sign(x)``, in the type of ``x``."""
-    no_keywords(ctx, node)
-    text = ctx.text(node.func)
-    check_arity(ctx, node, 1, text, f"{text}(x)")
+    _takes(ctx, node, "x")
     values = ctx.operands(*node.args)
     _no_vectors(ctx, values, node, "")
     return _called(ctx, python_math.sign, values, node)
@@ -76,9 +79,7 @@ def _sign(ctx: Context, node: ast.Call) -> Value:
 
 def _where(ctx: Context, node: ast.Call) -> Value:
     """``np.where(condition, x, y)`` of three values, which are all evaluated."""
-    no_keywords(ctx, node)
-    text = ctx.text(node.func)
-    check_arity(ctx, node, 3, text, f"{text}(condition, x, y)")
+    _takes(ctx, node, "condition", "x", "y")
     test, x, y = ctx.operands(*node.args)
     condition = convert.condition(ctx, test, node.args[0])
     return choose_evaluated(ctx, condition, x, y, ast.copy_location(ast.IfExp(*node.args), node))
@@ -103,9 +104,7 @@ def _round(ctx: Context, node: ast.Call) -> Value:
 
 def _bit_count(ctx: Context, node: ast.Call) -> Value:
     """``np.bitwise_count(n)``: the method ``n.bit_count()``."""
-    no_keywords(ctx, node)
-    text = ctx.text(node.func)
-    check_arity(ctx, node, 1, text, f"{text}(n)")
+    _takes(ctx, node, "n")
     method = ast.copy_location(ast.Attribute(node.args[0], "bit_count", ast.Load()), node)
     return ctx.expr(ast.copy_location(ast.Call(method, [], []), node))
 

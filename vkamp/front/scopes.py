@@ -33,10 +33,8 @@ def _outside(node: FunctionNode) -> list[ast.expr]:
 
 
 #: Fields without nodes that an analysis looks for.
-_LEAVES = frozenset(("attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
-
-
-#: The other fields of each class, once it was met.
+_LEAVES = frozenset(("arg", "attr", "ctx", "id", "kind", "op", "ops", "type_comment"))
+#: The other fields of each class that has been met.
 _fields: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 

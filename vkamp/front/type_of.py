@@ -81,7 +81,7 @@ def _class_of(ctx: Context, value: Value, node: ast.Call) -> type:
     return found.value if isinstance(found.value, type) else found.value.type
 
 
-#: Python's types of numbers, and the kinds of dtypes that they stand for: those of every size.
+#: The kinds of dtypes that Python's number types stand for, whatever their size.
 _PYTHON = {int: "iu", float: "f", bool: "b", complex: "c"}
 
 
