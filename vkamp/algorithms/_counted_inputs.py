@@ -21,13 +21,13 @@ from vkamp.algorithms._counted_parts import (
     Flipped,
     FromInit,
     FromStart,
-    Has,
     OfOptional,
     Optional,
     OrElse,
     UntilPair,
     UpToCount,
     elements_of,
+    positions_in,
 )
 from vkamp.algorithms._operators import (
     NOWHERE,
@@ -38,16 +38,14 @@ from vkamp.algorithms._operators import (
     Swapped,
     identity_of,
     like,
-    sorts_before,
 )
 from vkamp.algorithms.by_key import scan_by_key
 from vkamp.algorithms.counted import counted
-from vkamp.algorithms.merge import two_of_one_type
 from vkamp.algorithms.merge_sort import comparison
 from vkamp.algorithms.reduce import reduce
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.search import all_of, find_if, first_place, none_of
-from vkamp.algorithms.select import select, selected
+from vkamp.algorithms.select import select
 from vkamp.algorithms.sets import same
 from vkamp.algorithms.sort import argsort, taken
 from vkamp.algorithms.statistics import floating, minmax_of
@@ -61,7 +59,7 @@ def unsupported(name: str) -> TypeError:
     return TypeError(f"{name} does not take a counted: pass its .trim(), which waits for the count")
 
 
-def _within(c: counted, rest: Any) -> lazy.Lazy:
+def within(c: counted, rest: Any) -> lazy.Lazy:
     return UpToCount(lazy.of(c.values), c.count, rest)
 
 
@@ -69,11 +67,11 @@ def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
     return UpToCount(lazy.map(Flag(pred), c.values), c.count, rest)
 
 
-def _is_number(dtype: np.dtype[Any]) -> bool:
+def is_number(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "iuf" or is_float_of_memory(dtype)
 
 
-def _last(dtype: np.dtype[Any], descending: bool) -> Any:
+def last_of(dtype: np.dtype[Any], descending: bool) -> Any:
     """The largest key in the order, as which elements after the count sort last; equal elements keep their order."""
     if dtype.kind == "f" or is_float_of_memory(dtype):
         return -np.inf if descending else np.nan
@@ -82,7 +80,7 @@ def _last(dtype: np.dtype[Any], descending: bool) -> Any:
 
 
 def _summed(function: _Function, c: counted, *, dtype: Any = None, **rest: Any) -> Any:
-    return function(_within(c, 0), dtype=sum_type(c.dtype) if dtype is None else dtype, **rest)
+    return function(within(c, 0), dtype=sum_type(c.dtype) if dtype is None else dtype, **rest)
 
 
 @amp.func
@@ -92,7 +90,7 @@ def _quotient(total: Any, n: Any) -> Any:
 
 def _mean(function: _Function, c: counted, *, dtype: Any = None, out: Any = None, **rest: Any) -> Any:
     returned, dtype = dtype, floating(c.dtype, dtype)
-    elements = _within(c, 0)
+    elements = within(c, 0)
     from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
     mean_of_all = function(from_, **rest)
     # The mean of the padded input would divide by the capacity.
@@ -122,7 +120,7 @@ def _reduced(function: _Function, c: counted, op: Any = functional.plus, init: A
     return _combined(lazy.of(c.values), c.count, op, init, **rest)
 
 
-def _in_order(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
+def in_order(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
     """The positions of the elements in their order, then those after the count."""
     keys = lazy.of(c.values) if key is None else lazy.map(key, c.values)
     if less is not None:
@@ -130,22 +128,22 @@ def _in_order(function: _Function, c: counted, *, less: Any = None, key: Any = N
             raise TypeError("give less= or bits=")
         order = ByPosition(counted(keys, c.count), None, comparison(less, rest.pop("descending", False)))
         rest["accelerator_view"] = place(rest.get("accelerator_view"), order.both)
-        return function(_positions(c), less=order, **rest)
+        return function(positions_in(c), less=order, **rest)
     dtype = lazy.dtype_of(keys)
-    if not _is_number(dtype):
+    if not is_number(dtype):
         raise unsupported(f"{function.__name__} of {dtype} without less=")
-    return function(UpToCount(keys, c.count, _last(dtype, rest.get("descending", False))), **rest)
+    return function(UpToCount(keys, c.count, last_of(dtype, rest.get("descending", False))), **rest)
 
 
 def _argsorted(function: _Function, c: counted, **rest: Any) -> Any:
-    return counted(_in_order(function, c, **rest), c.count)
+    return counted(in_order(function, c, **rest), c.count)
 
 
 def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, out: Any = None, **rest: Any) -> Any:
     if less is None and key is None:
-        return counted(_in_order(function, c, out=out, **rest), c.count)
+        return counted(in_order(function, c, out=out, **rest), c.count)
     rest.pop("axis", None)
-    order = _in_order(argsort, c, less=less, key=key, **rest)
+    order = in_order(argsort, c, less=less, key=key, **rest)
     source = lazy.of(c.values)
     return counted(taken(place(rest.get("accelerator_view"), source), source, order, out), c.count)
 
@@ -177,7 +175,7 @@ def _each(function: _Function, c: Any, *given: Any, **rest: Any) -> Any:
     return counted(function(c.values, *given, **rest), c.count)
 
 
-def _together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
+def together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
     """The elements of inputs of which some are counted, and their count; AmpError if the counts may differ."""
     first = next(each for each in inputs if isinstance(each, counted))
     if any(isinstance(each, counted) and each.count is not first.count for each in inputs):
@@ -188,7 +186,7 @@ def _together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
 
 
 def _transformed(function: _Function, f: Any, *inputs: Any, **rest: Any) -> Any:
-    plain, count = _together(list(inputs))
+    plain, count = together(list(inputs))
     return counted(function(f, *plain, **rest), count)
 
 
@@ -208,11 +206,11 @@ def _heads(
     return _different(c, eq, None, out, accelerator_view, (False, return_inverse, return_counts))
 
 
-def _unique(
+def unique_of(
     function: _Function, c: counted, *, out: Any = None, accelerator_view: Any = None,
     return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
 ) -> Any:  # fmt: skip
-    order = _in_order(argsort, c, accelerator_view=accelerator_view)
+    order = in_order(argsort, c, accelerator_view=accelerator_view)
     source = lazy.of(c.values)
     values = taken(place(accelerator_view, source), source, order, None)
     wanted = (return_index, return_inverse, return_counts)
@@ -254,7 +252,7 @@ def _by_key(
     function: _Function, keys: Any, values: Any, op: Any = functional.plus, *, eq: Any = functional.equal_to,
     out: Any = None, **rest: Any,
 ) -> Any:  # fmt: skip
-    (names, given), count = _together([keys, values])
+    (names, given), count = together([keys, values])
     for_keys, for_values = outputs(out, 2)
     heads = Heads(lazy.of(names), eq)
     sums = scan_by_key(names, given, op, eq=eq, **rest)
@@ -265,14 +263,14 @@ def _by_key(
 
 
 def _scanned_by_key(function: _Function, keys: Any, values: Any, *given: Any, **rest: Any) -> Any:
-    plain, count = _together([keys, values])
+    plain, count = together([keys, values])
     return counted(function(*plain, *given, **rest), count)
 
 
 def _unique_by_key(
     function: _Function, keys: Any, values: Any, eq: Any = functional.equal_to, *, out: Any = None, **rest: Any
 ) -> Any:
-    plain, count = _together([keys, values])
+    plain, count = together([keys, values])
     flags = UpToCount(Heads(lazy.of(plain[0]), eq), count, 0)
     targets = outputs(out, 2)
     return tuple(select(each, flags=flags, out=to, **rest) for each, to in zip(plain, targets, strict=True))
@@ -316,41 +314,6 @@ def _mismatch(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to
     return find_if(Differences(a, b, eq), _set, **rest)
 
 
-# -- two sorted inputs ---------------------------------------------------------------------------------------------
-
-
-def _positions(a: Any, start: int = 0) -> lazy.Lazy:
-    return lazy.arange(elements_of(a).extent[0], start)
-
-
-def _of_positions(function: _Function, a: Any, b: Any, less: Any, out: Any, accelerator_view: Any) -> Any:
-    """The order of the positions in two sorted inputs, where the call runs, and the function's result of the positions.
-
-    Raises TypeError if the inputs differ in type.
-    """
-    two_of_one_type(*map(elements_of, (a, b)))
-    order = ByPosition(a, b, less)
-    view = place(accelerator_view, order.both, out)
-    return order, view, function(_positions(a), _positions(b, order.size), order, accelerator_view=view)
-
-
-def _merged(
-    function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
-) -> Any:
-    order, view, found = _of_positions(function, a, b, less, out, accelerator_view)
-    count = device_scalar(transform(functional.plus, order.n, order.m, accelerator_view=view))
-    return counted(taken(view, order.both, found, out), count)
-
-
-def _set_operation(
-    function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
-) -> Any:
-    order, view, found = _of_positions(function, a, b, less, out, accelerator_view)
-    there = UpToCount(lazy.map(Has(order), found.values), found.count, 0)
-    at = UpToCount(lazy.of(found.values), found.count, 0)
-    return selected(there, lazy.take(order.both, at), out, view, dtype=lazy.dtype_of(order.both))
-
-
 # -- others --------------------------------------------------------------------------------------------------------
 
 
@@ -360,7 +323,7 @@ def _partitioned(function: _Function, c: counted, pred: Any = None, *, flags: An
     if flags is None:
         chosen = _flags(c, pred)
     else:
-        (_, given), _ = _together([c, flags])
+        (_, given), _ = together([c, flags])
         chosen = UpToCount(lazy.map(Flag(functional.truth), given), c.count, 0)
     # Elements after the count are the last ones of those that are not chosen.
     found, many = function(c.values, flags=chosen, **rest)
@@ -392,23 +355,23 @@ def _summed_exponentials(function: _Function, c: counted, **rest: Any) -> Any:
 
 
 def _transform_reduced(function: _Function, f: Any, op: Any, a: Any, *more: Any, init: Any = None, **rest: Any) -> Any:
-    inputs, count = _together([a, *more])
+    inputs, count = together([a, *more])
     mapped = lazy.map(f, *inputs)
     return _combined(mapped, count, op, init, **rest)
 
 
 def _dotted(function: _Function, a: Any, b: Any, **rest: Any) -> Any:
-    (x, y), count = _together([a, b])
+    (x, y), count = together([a, b])
     return function(*(UpToCount(lazy.of(each), count, 0) for each in (x, y)), **rest)
 
 
 def _pairs_sorted(
     function: _Function, keys: Any, *values: Any, less: Any = None, descending: bool = False, **rest: Any
 ) -> Any:
-    (plain, *moved), count = _together([keys, *values])
-    if less is not None or not isinstance(keys, counted) or not _is_number(keys.dtype):
+    (plain, *moved), count = together([keys, *values])
+    if less is not None or not isinstance(keys, counted) or not is_number(keys.dtype):
         raise unsupported("sort_by_key with less=, of structs, or with keys that are not counted,")
-    last = _last(keys.dtype, descending)
+    last = last_of(keys.dtype, descending)
     found = function(UpToCount(lazy.of(plain), count, last), *moved, descending=descending, **rest)
     return tuple(counted(each, count) for each in found)
 
@@ -446,14 +409,14 @@ def _set(flag: Any) -> Any:
 #: How each function handles a counted input; called with the function and its arguments.
 COUNTED: dict[str, Callable[..., Any]] = {
     "sum": _summed,
-    "prod": lambda function, c, **rest: function(_within(c, 1), **rest),
-    "min": lambda function, c, **rest: function(_within(c, identity_of(functional.min, c.dtype)), **rest),
-    "max": lambda function, c, **rest: function(_within(c, identity_of(functional.max, c.dtype)), **rest),
+    "prod": lambda function, c, **rest: function(within(c, 1), **rest),
+    "min": lambda function, c, **rest: function(within(c, identity_of(functional.min, c.dtype)), **rest),
+    "max": lambda function, c, **rest: function(within(c, identity_of(functional.max, c.dtype)), **rest),
     "mean": _mean,
     "reduce": _reduced,
-    "argmin": lambda function, c, **rest: function(_within(c, identity_of(functional.min, c.dtype)), **rest),
-    "argmax": lambda function, c, **rest: function(_within(c, identity_of(functional.max, c.dtype)), **rest),
-    "count_nonzero": lambda function, c, **rest: function(_within(c, 0), **rest),
+    "argmin": lambda function, c, **rest: function(within(c, identity_of(functional.min, c.dtype)), **rest),
+    "argmax": lambda function, c, **rest: function(within(c, identity_of(functional.max, c.dtype)), **rest),
+    "count_nonzero": lambda function, c, **rest: function(within(c, 0), **rest),
     "count_if": _over_flags(0),
     "count": _over_flags(0, Is),
     "any_of": _over_flags(0),
@@ -479,7 +442,7 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "select": _selected,
     "nonzero": _nonzero,
     "unique_consecutive": _heads,
-    "unique": _unique,
+    "unique": unique_of,
     "run_length_encode": _encoded,
     "reduce_by_key": _by_key,
     "scan_by_key": _scanned_by_key,
@@ -491,8 +454,6 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "mismatch": _mismatch,
     "minmax": _extremes,
     "logsumexp": _summed_exponentials,
-    "merge": _merged,
-    **dict.fromkeys(("set_difference", "set_intersection", "set_symmetric_difference", "set_union"), _set_operation),
     "partition": _partitioned,
     "flip": _flipped,
     "take": _taken,

@@ -138,6 +138,11 @@ def elements_of(a: Any) -> lazy.Lazy:
     return lazy.of(a.values if isinstance(a, counted) else a).flat()
 
 
+def positions_in(a: Any, start: int = 0) -> lazy.Lazy:
+    """The positions of an input's elements, from ``start`` on."""
+    return lazy.arange(elements_of(a).extent[0], start)
+
+
 class Differences(lazy.Lazy):
     """1 at each position where two inputs differ, or that only one of them has, else 0."""
 
