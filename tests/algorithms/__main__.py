@@ -20,7 +20,7 @@ import pytest
 import vkamp as amp
 from tests.algorithms import cases_amp, cases_complex, cases_cub, rows  # noqa: F401
 from tests.algorithms.cases import CASES, SMALL, inputs, run
-from tests.algorithms.repeated import WITHOUT_CONTAINERS, every_function
+from tests.algorithms.repeated import every_function
 from tests.algorithms.table import ROWS, Row, all_inputs, checked_inputs, compare
 from vkamp.algorithms import _choose
 from vkamp.dispatch import call_cache
@@ -77,7 +77,7 @@ def run_again(arguments: argparse.Namespace, chosen: list[Row]) -> int:
             except Exception as error:
                 failures += 1
                 print(f"{name}: {row.name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
-        never = sorted({row.name for row in chosen} - repeated - WITHOUT_CONTAINERS)
+        never = sorted({row.name for row in chosen} - repeated)
         failures += len(never)
         print(f"{name}: {len(chosen)} rows, {failures} failed, never repeated: {', '.join(never)}", flush=True)
     return 1 if failures else 0

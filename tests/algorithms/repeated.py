@@ -12,8 +12,6 @@ from vkamp.dispatch import call_cache
 
 #: Functions that wait for a number, of which the size of the result depends, without these arguments.
 WAITING = {"histogram": "range", "bincount": "bins", "run_length_decode": "total", "repeat": "total"}
-#: Functions whose arguments are no containers: nothing of them is kept.
-WITHOUT_CONTAINERS = {"arange", "generate", "lazy.arange", "lazy.constant"}
 
 
 def change(container, values):

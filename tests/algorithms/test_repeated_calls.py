@@ -10,7 +10,7 @@ import pytest
 
 import vkamp as amp
 from tests.algorithms import rows  # noqa: F401
-from tests.algorithms.repeated import WITHOUT_CONTAINERS, change, every_function
+from tests.algorithms.repeated import change, every_function
 from tests.algorithms.table import ROWS
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy
@@ -51,7 +51,7 @@ def test_every_function(accelerator_view, part, monkeypatch):
     """``python -m tests.algorithms --again`` runs all rows."""
     tested = ROWS[part::PARTS]
     repeated = every_function(accelerator_view, tested, monkeypatch)
-    assert {row.name for row in tested} - set(repeated) <= WITHOUT_CONTAINERS | WAITING
+    assert {row.name for row in tested} - set(repeated) <= WAITING
 
 
 # -- results -------------------------------------------------------------------------------------------------------
@@ -206,6 +206,65 @@ def test_numbers_and_types(accelerator_view, numbers):
         for dtype in (np.float32, np.int32):
             found = alg.sum(numbers, dtype=dtype)
             assert found.dtype == dtype
+
+
+def test_calls_without_containers(accelerator_view):
+    on = {"accelerator_view": accelerator_view}
+
+    def lines(scale):
+        return alg.generate((3, 5), lambda idx: idx[0] * scale + idx[1], **on)
+
+    for _ in range(4):
+        for scale in (1, 2):
+            made = lines(scale)
+            np.testing.assert_array_equal(np.asarray(made), np.arange(3)[:, None] * scale + np.arange(5))
+            numbers = alg.arange(7, step=scale, **on)
+            np.testing.assert_array_equal(np.asarray(numbers), np.arange(0, 7 * scale, scale))
+    if accelerator_view.accelerator.device_path != "reference":
+        assert copies() == [1, 1, 1, 1]
+        alg.trim()
+        assert copies() == []
+
+
+class Line:
+    """A functor whose members are a number, a function, and another functor, which a second one may lack."""
+
+    __slots__ = ("f", "inner", "step")
+
+    def __init__(self, step, f, inner=None):
+        self.step, self.f = step, f
+        if inner is not None:
+            self.inner = inner
+
+    @amp.func
+    def __call__(self, x):
+        return self.f(x) * self.step
+
+
+class Both(Line):
+    __slots__ = ()
+
+    @amp.func
+    def __call__(self, x):
+        return self.inner(x) + self.f(x) * self.step
+
+
+def test_functors_and_lazy_inputs(accelerator_view):
+    """Objects are compared member by member, and functions by their code, which may be equal elsewhere."""
+    numbers = amp.array(np.arange(N, dtype=np.int32), accelerator_view=accelerator_view)
+    plain = np.arange(N)
+    # fmt: off
+    same = [lambda x: x + 1, lambda x: x + 1]
+    # fmt: on
+    for _ in range(3):
+        for f in same:
+            assert int(alg.sum(lazy.map(Line(2, f), numbers))) == 2 * (plain + 1).sum()
+            found = alg.transform(Both(3, f, Line(2, lambda x: -x)), numbers)
+            np.testing.assert_array_equal(np.asarray(found), 3 * (plain + 1) - 2 * plain)
+            found = alg.transform(Both(3, lambda x: -x, Line(2, f)), numbers)
+            np.testing.assert_array_equal(np.asarray(found), 2 * (plain + 1) - 3 * plain)
+    if accelerator_view.accelerator.device_path != "reference":
+        assert len(copies()) == 6
 
 
 def test_in_place_and_out(accelerator_view, numbers):

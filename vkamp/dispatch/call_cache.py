@@ -17,15 +17,16 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from vkamp import pipeline
 from vkamp.dispatch.bound_launch import SingleLaunch
+from vkamp.dispatch.call_keys import PLAIN, CallKey, Moving
 from vkamp.dispatch.capturing import capture
-from vkamp.dispatch.launch_keys import NUMBERS, ValueKey
+from vkamp.dispatch.launch_keys import NUMBERS
 from vkamp.dispatch.preparing import PreparedLaunch
 from vkamp.dispatch.running import is_checked
 from vkamp.dispatch.targets import default_for, lowering_variable
@@ -37,11 +38,9 @@ from vkamp.lang.capturing import recorder
 from vkamp.lang.container import Container, bindable
 from vkamp.lang.home import Home, epoch
 from vkamp.lang.host_memory import Lease
-from vkamp.lang.index_space import extent
-from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.references import another, is_unused
 from vkamp.lang.references import uncounted as uncounted
-from vkamp.run.accelerators import accelerator_view, identity_of, queue_of
+from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.late_programs import late_programs
 from vkamp.run.memory import on_shortage
 
@@ -68,27 +67,6 @@ _REHEARSALS = 10
 
 #: Smaller temporary arrays do not share memory: launches that use the same memory wait for each other.
 _LEAST_SHARED = 1 << 20
-
-_PLAIN = frozenset([type(None), str, type, np.dtype])
-
-
-@dataclass(frozen=True, slots=True)
-class Moving:
-    """An argument whose numbers change from call to call, and with them words of the call's only launch.
-
-    ``names``: of the numbers in the objects that the kernel takes.  They are part of a call's key; the numbers are not,
-    nor is ``origin``, from which the function makes them.
-    """
-
-    names: tuple[str, ...]
-    numbers: tuple[int, ...]
-    origin: Any
-
-
-class Same(tuple[Hashable, ...]):
-    """An argument that is compared as a whole. It must not depend on the types of its numbers: 1 == 1.0 == True."""
-
-    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -213,7 +191,7 @@ def _repeating(function: Callable[..., Any], settings: Callable[[], Hashable], f
     def call(*args: Any, **named: Any) -> Any:
         if recorder() is not None or is_checked():
             return function(*args, **named)
-        found = _Key(function)
+        found = CallKey(function)
         if not found.add(args, named):
             return _run_once(function, args, named)
         key = (lowering_variable(), settings(), *found.parts)
@@ -254,7 +232,7 @@ def _rehearse(
     def stand_in(*_: Any, **__: Any) -> None:
         pass
 
-    found = _Key(stand_in)
+    found = CallKey(stand_in)
     if not found.add(args, named) or found.moving is not None:
         return
     idle = _CallCopy((), (), stand_in, [], 0, view, generation(), (), True, enqueue=queue_of(view).idle())
@@ -284,109 +262,7 @@ def trim() -> None:
 on_shortage.append(trim)
 
 
-# -- keys ----------------------------------------------------------------------------------------------------------
-
-
-class _Key:
-    """What two calls have in common that do the same."""
-
-    __slots__ = ("containers", "moving", "parts")
-
-    def __init__(self, function: Any) -> None:
-        self.parts: list[Any] = [function]
-        self.containers: list[Container] = []
-        self.moving: Moving | None = None
-
-    def add(self, args: Sequence[Any], named: dict[str, Any]) -> bool:
-        """Adds the arguments; False if a call with them is not repeated."""
-        for value in args:
-            if isinstance(value, Container):  # as `_add`, without its call
-                self.parts.append(id(value))
-                self.containers.append(value)
-            elif not self._add(value):
-                return False
-        for name, value in named.items():
-            self.parts.append(name)
-            if not self._add(value):
-                return False
-        return bool(self.containers) or self.moving is not None
-
-    def _add(self, value: Any) -> bool:
-        kind = type(value)
-        if isinstance(value, Container):
-            self.parts.append(id(value))
-            self.containers.append(value)
-            return True
-        if kind in NUMBERS:
-            # As text, which distinguishes 0.0 from -0.0.
-            self.parts += (kind, repr(value))
-            return True
-        if kind in _PLAIN or isinstance(value, np.dtype):
-            self.parts += (kind, value)
-            return True
-        if kind is accelerator_view:
-            self.parts += (kind, identity_of(value))
-            return not value.is_auto_selection
-        if kind is extent:
-            self.parts += (kind, tuple(value))
-            return True
-        if kind is Same:
-            self.parts.append(value)
-            return True
-        if kind is Moving:
-            self.parts.append(value.names)
-            self.moving = value
-            return True
-        if kind is tuple or kind is list:
-            self.parts += (kind, len(value))
-            return all(self._add(each) for each in value)
-        if kind is KernelFunction:
-            # A key that held a closure would hold its containers.
-            self.parts += (value, value.function.__code__)
-            return value.function.__closure__ is None
-        if kind is FunctionType and (numbers := _numbers_outside(value)) is not None:
-            kinds = [type(each) for each in numbers]
-            if NUMBERS.issuperset(kinds):  # as `_add_program`, in a fifth of its time
-                self.parts += (pipeline.CodeKey(value.__code__), id(value.__globals__), *kinds, *map(repr, numbers))
-                return True
-        # As `_add_program`, without its calls.
-        if kind is DeviceFunction and type(value.function) is FunctionType and "<" not in value.function.__qualname__:
-            self.parts.append(value)
-            return True
-        members = getattr(kind, "_vkamp_members", None)
-        if members is not None:
-            self.parts.append(kind)
-            return all(self._add(getattr(value, name)) for name in members)
-        return self._add_program(value)
-
-    def _add_program(self, value: Any) -> bool:
-        """A function, or an object with device functions, by what a launch with it would be known by."""
-        found = ValueKey(self.parts, [], [])
-        if not found.add_argument(0, value):
-            return False
-        for each in found.values:
-            if isinstance(each, Container):
-                self.containers.append(each)
-            else:
-                self.parts.append(repr(each))
-        return True
-
-
-def _numbers_outside(function: FunctionType) -> list[Any] | None:
-    """The values of the names that a function takes from its module and closure, if its code, its parameters and these
-    are all that it depends on, as many lambdas do."""
-    code = function.__code__
-    if (
-        function.__defaults__ is not None
-        or function.__kwdefaults__ is not None
-        or CodeType in map(type, code.co_consts)
-    ):
-        return None
-    try:
-        found = [*map(function.__globals__.__getitem__, code.co_names)]
-        return found + [cell.cell_contents for cell in function.__closure__ or ()]
-    except (KeyError, ValueError):  # It is a builtin or an attribute, or has no value yet.
-        return None
+# -- remembered calls ----------------------------------------------------------------------------------------------
 
 
 def _is_same(known: _Call, containers: Sequence[Container]) -> bool:
@@ -395,9 +271,6 @@ def _is_same(known: _Call, containers: Sequence[Container]) -> bool:
         if each() is not container:
             return False
     return True
-
-
-# -- remembered calls ----------------------------------------------------------------------------------------------
 
 
 def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict[str, Any]) -> _Call:
@@ -414,7 +287,7 @@ def _remember(key: tuple[Any, ...], containers: Sequence[Container], named: dict
     return made
 
 
-def _repeat(key: tuple[Any, ...], known: _Call, found: _Key) -> tuple[bool, Any]:
+def _repeat(key: tuple[Any, ...], known: _Call, found: CallKey) -> tuple[bool, Any]:
     """Whether a copy of the call ran, and its result."""
     containers = found.containers
     for each in known.copies or ():
@@ -438,7 +311,7 @@ def _repeat(key: tuple[Any, ...], known: _Call, found: _Key) -> tuple[bool, Any]
 def _run_anew(
     key: tuple[Any, ...],
     known: _Call,
-    found: _Key,
+    found: CallKey,
     function: Callable[..., Any],
     args: tuple[Any, ...],
     named: dict[str, Any],
@@ -472,7 +345,7 @@ def _run_anew(
 
 
 def _prepare_next(
-    copies: list[_CallCopy], found: _Key, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
+    copies: list[_CallCopy], found: CallKey, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
     """Prepares the second call: its memory, its submission and its look at the folder of edited shaders."""
     (first,) = copies
@@ -518,7 +391,7 @@ def _most_bytes(view: accelerator_view) -> int:
 
 
 def _captured(
-    found: _Key, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
+    found: CallKey, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]
 ) -> _CallCopy | None:
     """The launches of a call, none of which has run; None for a call that cannot be repeated."""
     try:
@@ -530,7 +403,7 @@ def _captured(
         return None
 
 
-def _copy_of(steps: Sequence[PreparedLaunch], found: _Key, result: Any) -> _CallCopy | None:
+def _copy_of(steps: Sequence[PreparedLaunch], found: CallKey, result: Any) -> _CallCopy | None:
     containers = found.containers
     if not steps or len(steps) > _MAX_LAUNCHES or steps[0].target.reference:
         return None
@@ -686,7 +559,7 @@ def _template(result: Any, containers: Sequence[Container], made: list[Container
     if kind is np.ndarray:
         # Of the host, and not of elements: nothing has waited for these.
         return lambda *_: result.copy()
-    if result is None or kind in NUMBERS or kind in _PLAIN or isinstance(result, np.dtype):
+    if result is None or kind in NUMBERS or kind in PLAIN or isinstance(result, np.dtype):
         return lambda *_: result
     raise AmpError(f"a call that returns {kind.__name__} is not repeated")
 

@@ -28,7 +28,7 @@ _LARGEST: dict[Any, float] = dict.fromkeys(NUMBERS, np.inf) | {
 _LEAST_INT32 = -(1 << 31)
 
 #: Functions in functions, and objects in objects.
-_MAX_DEPTH = 8
+MAX_DEPTH = 8
 
 
 #: What a repeated launch has in common with the first; its values, the arguments first; and the paths of those that are
@@ -110,7 +110,7 @@ class ValueKey:
             if kind is extent or kind is index:
                 self.parts += (kind, tuple(member))
             elif kind is not MethodType and pipeline.is_functor(member):
-                if depth >= _MAX_DEPTH or not self._add_object(head, path + name, member, depth + 1):
+                if depth >= MAX_DEPTH or not self._add_object(head, path + name, member, depth + 1):
                     return False
             elif not self._add_captured(head, path + name, member, depth + 1):
                 return False
@@ -128,7 +128,7 @@ class ValueKey:
     def _add_program(self, head: int | str, tail: str, value: Any, depth: int) -> bool:
         plain = pipeline.plain_of(value)
         if plain is not None:
-            return depth < _MAX_DEPTH and self._add_function(head, tail, plain, value, depth)
+            return depth < MAX_DEPTH and self._add_function(head, tail, plain, value, depth)
         if isinstance(value, (type, np.dtype, DeviceFunction)) or pipeline.is_of_library(value):
             self.parts.append(value)
             return True
@@ -144,7 +144,7 @@ class ValueKey:
         if kind in NUMBERS or value is None or kind is str:
             self.parts += (kind, repr(value))
             return True
-        return depth < _MAX_DEPTH and self._add_program(head, tail, value, depth + 1)
+        return depth < MAX_DEPTH and self._add_program(head, tail, value, depth + 1)
 
     def _add_function(self, head: int | str, tail: str, plain: FunctionType, value: Any, depth: int) -> bool:
         self.parts += (pipeline.CodeKey(plain.__code__), id(plain.__globals__), type(value))

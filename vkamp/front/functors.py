@@ -19,6 +19,10 @@ from vkamp.lang.kernel import DeviceFunction, KernelFunction
 _LIBRARIES = frozenset((*sys.stdlib_module_names, "numpy", "vkamp"))
 
 
+#: Objects of these have device methods, or parts with such methods, and are known by other rules.
+_NO_FUNCTORS = (type, ModuleType, np.generic, np.ndarray, DeviceFunction, KernelFunction)
+
+
 @lru_cache(maxsize=1024)
 def _has_device_methods(cls: type) -> bool:
     for base in cls.__mro__:
@@ -40,10 +44,18 @@ def is_functor(value: Any) -> bool:
     if isinstance(value, MethodType):
         is_function = isinstance(value.__func__, DeviceFunction)
         return is_functor(value.__self__) if is_function else _is_plain_method(value)
-    if isinstance(value, (type, ModuleType, np.generic, np.ndarray, DeviceFunction, KernelFunction)):
+    if isinstance(value, _NO_FUNCTORS):
         return False
     cls: Any = type(value)
     return _has_device_methods(cls)
+
+
+@lru_cache(maxsize=1024)
+def slots_of_functor(cls: Any) -> tuple[str, ...] | None:
+    """The names of the members of a class's objects if these are functors and have no others; else ``None``."""
+    if issubclass(cls, _NO_FUNCTORS) or cls.__dictoffset__ or not _has_device_methods(cls):
+        return None
+    return _slots_of(cls)
 
 
 def _is_plain_method(value: MethodType) -> bool:

@@ -61,6 +61,9 @@ class _Components:
         if not components:
             raise TypeError(f"{name}() needs components; {name}.zeros(rank) is all zeros")
         values: Sequence[object] = components
+        if len(components) == 1 and isinstance(components[0], _Components):
+            self._values = components[0]._values
+            return
         if len(components) == 1 and not _is_integer(components[0]):
             try:
                 values = list(components[0])

@@ -26,6 +26,7 @@ from vkamp.front.description import describe_request as describe_request
 from vkamp.front.description import request_of as request_of
 from vkamp.front.functors import is_functor as is_functor
 from vkamp.front.functors import members_of as members_of
+from vkamp.front.functors import slots_of_functor as slots_of_functor
 from vkamp.front.guards import Guard as Guard
 from vkamp.front.operators import captured as captured
 from vkamp.front.operators import is_handed_over as is_handed_over

@@ -15,7 +15,8 @@ import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import in_a_row, output, place
 from vkamp.algorithms._outputs import Output, output_of
-from vkamp.dispatch.call_cache import Moving, Same, repeats
+from vkamp.dispatch.call_cache import repeats
+from vkamp.dispatch.call_keys import Moving, Same
 from vkamp.rng._sources import SOURCES, take
 from vkamp.rng._words import are_near
 
