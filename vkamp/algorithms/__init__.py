@@ -5,7 +5,9 @@ that export their memory by a protocol, and lazy inputs (:mod:`vkamp.algorithms.
 device. No function waits for its result.
 """
 
+import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 import numpy as _np
 
@@ -142,4 +144,8 @@ _ELSEWHERE = {
 }
 
 if not _TYPE_CHECKING:  # for type checkers alone: they would otherwise accept every name
-    __getattr__ = _names.refusal(__name__, __all__, _ELSEWHERE, _np)
+    _refuse = _names.refusal(__name__, __all__, _ELSEWHERE, _np)
+
+    def __getattr__(name: str) -> _Any:
+        """``stl``, which is loaded at its first use; all other names are errors."""
+        return _importlib.import_module(f"{__name__}.{name}") if name == "stl" else _refuse(name)
