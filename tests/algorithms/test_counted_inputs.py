@@ -59,8 +59,43 @@ def multiset(e, other, wanted):
     return np.array(found, np.int32)
 
 
+def merged_by_key(e, values, other, values_of_other):
+    """The keys of two sorted inputs and their values, in the order of the keys."""
+    keys, values = np.r_[e, other], np.r_[values, values_of_other]
+    order = np.argsort(keys, kind="stable")
+    return keys[order], values[order]
+
+
+def in_parts(e, ends):
+    """The segments of elements that end at the given positions, and at the last one."""
+    return np.split(e, np.minimum(ends, len(e)))
+
+
+def of_width(e, width):
+    return in_parts(e, range(width, len(e), width)) if len(e) else []
+
+
+def of_flags(e):
+    return in_parts(e, np.flatnonzero(FLAGS[1 : len(e)]) + 1) if len(e) else []
+
+
+def joined(function, parts):
+    return np.concatenate([np.zeros(0, np.int32), *(function(part) for part in parts)])
+
+
+def descending(part):
+    return np.sort(part)[::-1]
+
+
+def totals(parts, start=0):
+    return np.array([start + part.sum() for part in parts], np.int32)
+
+
 NUMBERS = np.arange(-9, 99, dtype=np.int32)
 OTHER = np.sort(np.random.default_rng(9).integers(0, 60, 301).astype(np.int32))
+FLAGS = (np.arange(N) % 11 == 4).astype(np.uint8)
+#: Offsets that end after some counts, before others, and with the largest one; two segments are empty.
+OFFSETS = np.array([0, 3, 3, 300, 690, 690, N], np.int32)
 
 #: A function of a counted input of sorted elements, and the expected results. The elements are not negative.
 CASES = {
@@ -117,6 +152,68 @@ CASES = {
     ),
     "set_symmetric_difference": (
         lambda c: alg.set_symmetric_difference(c, c), lambda e: np.zeros(0, np.int32),
+    ),
+    "merge_by_key": (
+        lambda c: (*alg.merge_by_key(c, OTHER, alg.transform(lambda x: x + 9, c), OTHER),
+                   *alg.merge_by_key(OTHER, c, OTHER, c, functional.less_equal)),
+        lambda e: (*merged_by_key(e, e + 9, OTHER, OTHER), *(np.sort(np.r_[e, OTHER]),) * 2),
+    ),
+    "includes": (
+        lambda c: (alg.includes(c, alg.select(c, lambda x: x > 9)), alg.includes(OTHER, c), alg.includes(c, OTHER)),
+        lambda e: (True, not multiset(e, OTHER, lambda n, m: max(n - m, 0)).size, False),
+    ),
+    "union1d": (lambda c: (alg.union1d(c, OTHER), alg.union1d(OTHER, c)), lambda e: (np.union1d(e, OTHER),) * 2),
+    "intersect1d": (
+        lambda c: (alg.intersect1d(c, OTHER), alg.intersect1d(OTHER, c)), lambda e: (np.intersect1d(e, OTHER),) * 2,
+    ),
+    "setdiff1d": (
+        lambda c: (alg.setdiff1d(c, OTHER), alg.setdiff1d(OTHER, c)),
+        lambda e: (np.setdiff1d(e, OTHER), np.setdiff1d(OTHER, e)),
+    ),
+    "isin": (
+        lambda c: (alg.isin(OTHER, c), alg.isin(c, alg.select(c, lambda x: x < 9))),
+        lambda e: (np.isin(OTHER, e), e < 9),
+    ),
+    "segmented_scan": (
+        lambda c: (
+            alg.segmented_scan(c, 7), alg.segmented_scan(c, N, functional.max), alg.segmented_scan(c, FLAGS),
+            alg.segmented_scan(c, OFFSETS, inclusive=False), alg.segmented_scan(c, 99, first_of_two),
+        ),
+        lambda e: (
+            joined(np.cumsum, of_width(e, 7)), e, joined(np.cumsum, of_flags(e)),
+            joined(np.cumsum, in_parts(e, OFFSETS)) - e, joined(lambda part: part * 0 + part[:1], of_width(e, 99)),
+        ),
+    ),
+    "segmented_reduce": (
+        lambda c: (
+            alg.segmented_reduce(c, 7), alg.segmented_reduce(c, 7, first_of_two),
+            alg.segmented_reduce(c, 10**9, init=5), alg.segmented_reduce(c, FLAGS),
+            alg.segmented_reduce(c, OFFSETS, init=5),
+        ),
+        lambda e: (
+            totals(of_width(e, 7)), np.array([part[0] for part in of_width(e, 7)]), totals(of_width(e, N), 5),
+            totals(of_flags(e)), totals(in_parts(e, OFFSETS)[1:-1], 5),
+        ),
+    ),
+    "segmented_sort": (
+        lambda c: (
+            alg.segmented_sort(c, 7, descending=True), alg.segmented_sort(c, N, descending=True),
+            alg.segmented_sort(c, FLAGS, less=reversed_less), alg.segmented_sort(c, OFFSETS, descending=True),
+        ),
+        lambda e: (
+            joined(descending, of_width(e, 7)), e[::-1],
+            joined(descending, of_flags(e)), joined(descending, in_parts(e, OFFSETS)),
+        ),
+    ),
+    "segments of counted offsets": (
+        lambda c: (
+            alg.segmented_scan(NUMBERS, alg.unique(c)), alg.segmented_reduce(NUMBERS, alg.unique(c)),
+            alg.segmented_sort(NUMBERS, alg.unique(c), descending=True),
+        ),
+        lambda e: (
+            joined(np.cumsum, in_parts(NUMBERS, np.unique(e))), totals(in_parts(NUMBERS, np.unique(e))[1:-1]),
+            joined(descending, in_parts(NUMBERS, np.unique(e))),
+        ),
     ),
     "partition": (
         lambda c: alg.partition(c, lambda x: x % 2 == 0),
@@ -195,3 +292,98 @@ def test_positions_from_the_end_and_different_counts(accelerator_view):
         out = amp.array(1, np.int32, accelerator_view=accelerator_view)
         call(c, out=out)
         check(out, [place])
+
+
+def special(dtype, n):
+    """Sorted numbers of a type, with its extremes, and NaN if it has them."""
+    if np.dtype(dtype).kind == "f":
+        raw = np.random.default_rng(n).integers(-9, 9, n).astype(dtype)
+        raw[: n // 4] = np.random.default_rng(n).choice(np.array([np.nan, np.inf, -np.inf, -0.0], dtype), n // 4)
+    else:
+        limits = np.iinfo(dtype)
+        raw = np.random.default_rng(n).choice([limits.min, limits.min + 1, 0, 5, limits.max], n).astype(dtype)
+    return np.sort(raw)
+
+
+def has_all(e, f):
+    """Whether sorted numbers have others as often; NaN is equal to NaN."""
+    numbers = (np.unique(each, return_counts=True) for each in (e, f))
+    (values, often), (others, needed) = numbers
+    at = np.searchsorted(values, others)
+    return all(
+        i < len(values) and not values[i] > x and often[i] >= n for i, x, n in zip(at, others, needed, strict=True)
+    )
+
+
+def first_of(a, count):
+    """The first elements of an array, as a counted."""
+    return alg.select(a, flags=(np.arange(len(a)) < count).astype(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.int64], ids=lambda each: each.__name__)
+@pytest.mark.accelerators("llvmpipe")
+def test_types_and_two_counts(accelerator, dtype):
+    view = direct_view(accelerator)
+    for n, m, counts in ((1, 1, ((0, 0), (1, 0), (1, 1))), (70, 51, ((0, 51), (70, 0), (33, 50), (70, 51)))):
+        raw, other = special(dtype, n), special(dtype, m)
+        a, b = (amp.array(each, accelerator_view=view) for each in (raw, other))
+        for count, count_of_b in counts:
+            c, d, e, f = first_of(a, count), first_of(b, count_of_b), raw[:count], other[:count_of_b]
+            for name in ("union1d", "intersect1d", "setdiff1d"):
+                check(getattr(alg, name)(c, d), getattr(np, name)(e, f))
+            order = np.argsort(np.r_[e, f], kind="stable")
+            check(alg.merge_by_key(c, d, c, d), (np.r_[e, f][order],) * 2)
+            check((alg.isin(a, d), alg.includes(c, d)), (np.isin(raw, f), has_all(e, f)))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.int64], ids=lambda each: each.__name__)
+@pytest.mark.accelerators("llvmpipe")
+def test_segments_of_types(accelerator, dtype):
+    view = direct_view(accelerator)
+    for n, counts in ((1, (0, 1)), (60, (0, 1, 33, 60))):
+        raw = special(dtype, n)
+        np.random.default_rng(n).shuffle(raw)
+        a = amp.array(raw, accelerator_view=view)
+        for count in counts:
+            c, e = first_of(a, count), raw[:count]
+            for width in (1, 12, 13):
+                parts = of_width(e, width)
+                check(alg.segmented_sort(c, width), np.concatenate([e[:0], *map(np.sort, parts)]))
+                last = alg.segmented_sort(c, width, descending=True)
+                check(last, np.concatenate([e[:0], *map(descending, parts)]))
+                check(
+                    alg.segmented_scan(c, width, functional.max),
+                    np.concatenate([e[:0], *map(np.maximum.accumulate, parts)]),
+                )
+                found = alg.segmented_reduce(c, width, functional.min)
+                check(found, [part.min() for part in parts])
+                assert len(found.values) == -(-n // width)
+
+
+@pytest.mark.sample("llvmpipe", "reference")
+def test_targets_and_errors_of_sets_and_segments(accelerator_view):
+    a = amp.array(np.arange(12, dtype=np.int32), accelerator_view=accelerator_view)
+    c, d = first_of(a, 7), first_of(a, 9)
+    out, flags = amp.array(12, np.int32, accelerator_view=accelerator_view), np.ones(12, np.uint8)
+    assert (c.view.extent, c.view.dtype, c.view.overlaps(c.values)) == (amp.extent(12), np.int32, True)
+    assert alg.segmented_scan(c, 5, out=out).values is out
+    check(alg.segmented_sort(c, 5, descending=True, out=out), [4, 3, 2, 1, 0, 6, 5])
+    check(alg.segmented_reduce(c, 5, out=amp.array_view(out)[:3]), [10, 11])
+    check(alg.segmented_reduce(c, np.array([0, 2, 12], np.int32), out=amp.array_view(out)[:2]), [1, 20])
+    check(alg.segmented_reduce(c, d.values, out=amp.array_view(out)[:11]), [*range(7), 0, 0, 0, 0])
+    check(alg.union1d(c, d, out=amp.array(24, np.int32, accelerator_view=accelerator_view)), np.arange(9))
+    short = alg.intersect1d(c, d, out=amp.array_view(out)[:3])
+    assert int(short.count) == 7
+    with pytest.raises(amp.AmpError, match="room for 3"):
+        alg.includes(c, short)
+    for call, error, message in (
+        (lambda: alg.segmented_scan(c, 0), ValueError, "segments of 0"),
+        (lambda: alg.segmented_reduce(c, [0, 13]), ValueError, "at most 12"),
+        (lambda: alg.segmented_sort(c, flags[:7]), amp.AmpError, "12 elements, but 7 flags"),
+        (lambda: alg.segmented_scan(c, first_of(flags, 9)), amp.AmpError, "different counts"),
+        (lambda: alg.segmented_scan(c, np.ones(12, np.float32)), TypeError, "a width, flags, or offsets"),
+        (lambda: alg.merge_by_key(c, d, c, flags[:5].astype(np.int32)), amp.AmpError, "keys, but"),
+        (lambda: alg.merge_by_key(c, d, d, d), amp.AmpError, "different counts"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            call()

@@ -158,7 +158,6 @@ def test_functions_that_take_no_counted(accelerator_view, raw):
     for call, what in (
         (lambda: alg.take(raw, c, axis=0), "take with axis="),
         (lambda: alg.select(raw, flags=c), "select, unless its first input is one,"),
-        (lambda: alg.isin(raw, c), "isin in another place than the first"),
         (lambda: alg.searchsorted(c, raw), "searchsorted in ordered elements"),
         (lambda: alg.sort_by_key(raw, c), "sort_by_key with less="),
     ):

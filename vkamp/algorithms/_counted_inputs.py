@@ -45,6 +45,7 @@ from vkamp.algorithms.merge_sort import comparison
 from vkamp.algorithms.reduce import reduce
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.search import all_of, find_if, first_place, none_of
+from vkamp.algorithms.segments import Tails
 from vkamp.algorithms.select import select
 from vkamp.algorithms.sets import same
 from vkamp.algorithms.sort import argsort, taken
@@ -234,20 +235,6 @@ def _encoded(function: _Function, c: counted, eq: Any = functional.equal_to, **r
     return _heads(function, c, eq, return_counts=True, **rest)
 
 
-class _Tails:
-    """For ``lazy.At`` on flags of first elements: 1 for each last element of those before a count."""
-
-    __slots__ = ("count",)
-
-    def __init__(self, count: device_scalar) -> None:
-        self.count = count.view
-
-    @amp.func
-    def __call__(self, heads: Any, i: Any) -> Any:
-        last = self.count[0] - 1
-        return 1 if i == last or (i < last and heads.value(min(i + 1, last)) != 0) else 0
-
-
 def _by_key(
     function: _Function, keys: Any, values: Any, op: Any = functional.plus, *, eq: Any = functional.equal_to,
     out: Any = None, **rest: Any,
@@ -258,7 +245,7 @@ def _by_key(
     sums = scan_by_key(names, given, op, eq=eq, **rest)
     return (
         select(names, flags=UpToCount(heads, count, 0), out=for_keys, **rest),
-        select(sums, flags=lazy.At(_Tails(count), heads), out=for_values, **rest),
+        select(sums, flags=lazy.At(Tails(lazy.of(count.view)), heads), out=for_values, **rest),
     )
 
 
@@ -433,7 +420,6 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "sort_by_key": _pairs_sorted,
     "searchsorted": _searched,
     "digitize": _each,
-    "isin": _each,
     "clip": _each,
     "copy": _each,
     "replace": _each,

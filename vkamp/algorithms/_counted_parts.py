@@ -20,12 +20,12 @@ from vkamp.algorithms.scalars import device_scalar
 
 
 class UpToCount(lazy.Lazy):
-    """An input whose elements after a count, which is on the device, are ``rest``."""
+    """An input whose elements after a count, which is on the device, are ``rest``; the ``extent`` may be larger."""
 
     __slots__ = ("count", "rest", "values")
 
-    def __init__(self, values: lazy.Lazy, count: device_scalar, rest: Any) -> None:
-        super().__init__(values.extent)
+    def __init__(self, values: lazy.Lazy, count: device_scalar, rest: Any, extent: Any = None) -> None:
+        super().__init__(values.extent if extent is None else extent)
         self.values, self.count = values, count.view
         self.rest = value(rest, computed_type(values))
 

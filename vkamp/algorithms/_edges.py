@@ -20,6 +20,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, _empty, _order, determinism, functional, lazy
 from vkamp.algorithms._counted_inputs import COUNTED, unsupported
+from vkamp.algorithms._counted_segments import SEGMENTED
 from vkamp.algorithms._counted_sets import SETS
 from vkamp.algorithms._operators import Flag
 from vkamp.algorithms.counted import counted
@@ -87,6 +88,8 @@ def _with_scalars(
     return _called(name, function, tuple(given), named)
 
 
+_COUNTED = {**COUNTED, **SEGMENTED, **SETS}
+
 # -- all -----------------------------------------------------------------------------------------------------------
 
 
@@ -96,7 +99,7 @@ def _called(name: str, function: _Function, args: tuple[Any, ...], named: dict[s
         each.refuse_short()
     if not any(isinstance(each, counted) for each in args):
         return function(*args, **named)
-    known = COUNTED.get(name) or SETS.get(name)
+    known = _COUNTED.get(name)
     if known is None:
         raise unsupported(name)
     return known(function, *args, **named)

@@ -93,7 +93,7 @@ def reduce_by_key(
         return counted(keys_out, many, most), counted(values_out, many, most)
     heads = Heads(names, eq)
     found = scan_pairs(view, source, heads, op, dtype)
-    tails = lazy.At(Tails(source.extent[0]), heads)
+    tails = lazy.At(Tails(lazy.constant(source.extent[0], 1)), heads)
     return (
         selected(heads, names, for_keys, view),
         selected(tails, lazy.map(first_of, lazy.Elements(found)), for_values, view, dtype=dtype),

@@ -16,8 +16,9 @@ from vkamp.tracebacks import entry_point
 class counted:
     """The first ``count`` elements of an array on the device: the result of a selection.
 
-    ``.values`` is the array, which has room for the largest possible result; its elements after the count are
-    undefined. ``.count`` is a :class:`device_scalar`. ``len()``, ``np.asarray()`` and ``.trim()`` wait for the count.
+    ``.view`` is a view of the array, ``.values``, which has room for the largest possible result; its elements after
+    the count are undefined. ``.count`` is a :class:`device_scalar`. ``len()``, ``np.asarray()`` and ``.trim()`` wait
+    for the count.
     """
 
     __slots__ = ("_most", "count", "values")
@@ -33,6 +34,11 @@ class counted:
         """The type of the elements."""
         found: np.dtype[Any] = self.values.dtype
         return found
+
+    @property
+    def view(self) -> amp.array_view:
+        """A view of all elements that there is room for; does not wait for the count."""
+        return amp.array_view(self.values)
 
     def refuse_short(self) -> None:
         """Raises AmpError if there may be more elements than the array has room for; does not wait for the count."""
@@ -54,7 +60,7 @@ class counted:
         n = len(self)
         if n == 0:
             return np.zeros(0, self.dtype if dtype is None else dtype)
-        found: NDArray[Any] = np.asarray(amp.array_view(self.values)[:n])
+        found: NDArray[Any] = np.asarray(self.view[:n])
         return found if dtype is None else found.astype(dtype)
 
     def trim(self) -> Any:
@@ -65,7 +71,7 @@ class counted:
         n = len(self)
         if n == 0:
             raise amp.AmpError("no element was found, but a view has at least one: test len() first")
-        return amp.array_view(self.values)[:n]
+        return self.view[:n]
 
     def __repr__(self) -> str:
         return f"<counted, at most {len(self.values)} {self.dtype}>"

@@ -101,6 +101,6 @@ def scatter_reduce(
     store(view, lazy.take(positions, order), numbers)
     heads = Heads(lazy.Elements(numbers), functional.equal_to)
     pairs = scan_pairs(view, lazy.take(source, order), heads, op, dtype)
-    tails = lazy.At(Tails(source.extent[0]), heads)
+    tails = lazy.At(Tails(lazy.constant(source.extent[0], 1)), heads)
     amp.parallel_for_each(view, source.extent, _combine_runs, numbers, tails, pairs, values, op)
     return out

@@ -31,12 +31,13 @@ from vkamp.algorithms.transform import store
 
 class Segments(NamedTuple):
     """The segments of a row of elements: all of one ``width``, or given by ``heads`` (1 for each first element), or
-    unknown.
+    unknown; ``n`` is the number of elements, as an input of one element.
     """
 
     width: int | None
     heads: lazy.Lazy | None
     offsets: lazy.Lazy | None
+    n: lazy.Lazy
 
 
 @amp.kernel
@@ -47,25 +48,40 @@ def _mark(idx, offsets, heads):
         heads[at] = 1
 
 
+def listed(segments: Any) -> Any:
+    """Segments, of which a list becomes a numpy array."""
+    if not isinstance(segments, (list, tuple)) or isinstance(segments, Segments):
+        return segments
+    found = np.asarray(segments)
+    return found.astype(np.int32) if found.dtype.kind in "iu" else found
+
+
+def are_flags(segments: lazy.Lazy) -> bool:
+    """Whether segments are given by flags, else by offsets; TypeError if they are neither."""
+    dtype = dtype_of(segments)
+    if dtype.kind not in "iub":
+        raise TypeError(f"segments must be a width, flags, or offsets, not {dtype}")
+    return dtype.itemsize == 1
+
+
 def segments_of(view: amp.accelerator_view, segments: Any, n: int) -> Segments:
     """The segments of ``n`` elements, given as a width, as one flag for each element, or as offsets.
 
     Offsets begin with 0 and end with ``n``: segment ``s`` has the elements from ``offsets[s]`` to ``offsets[s + 1]``.
     """
+    segments = listed(segments)
+    if isinstance(segments, Segments):
+        return segments
+    number = lazy.constant(n, 1)
     if isinstance(segments, (int, np.integer)):
         if not 1 <= segments <= n or n % segments:
             raise ValueError(f"{n} elements cannot be divided into segments of {segments}")
-        return Segments(int(segments), None, None)
-    if isinstance(segments, (list, tuple)):
-        listed = np.asarray(segments)
-        segments = listed.astype(np.int32) if listed.dtype.kind in "iu" else listed
+        return Segments(int(segments), None, None, number)
     given = lazy.of(segments).flat()
-    if dtype_of(given).kind not in "iub":
-        raise TypeError(f"segments must be a width, flags, or offsets, not {dtype_of(given)}")
-    if dtype_of(given).itemsize == 1:
+    if are_flags(given):
         if given.extent[0] != n:
             raise amp.AmpError(f"there are {n} elements, but {given.extent[0]} flags")
-        return Segments(None, lazy.map(Flag(functional.truth), given), None)
+        return Segments(None, lazy.map(Flag(functional.truth), given), None, number)
     if isinstance(segments, np.ndarray) and (segments.flat[0] != 0 or segments.flat[-1] != n):
         raise ValueError(
             f"segments begin with {segments.flat[0]} and end with {segments.flat[-1]}, but offsets begin with 0 and "
@@ -74,7 +90,7 @@ def segments_of(view: amp.accelerator_view, segments: Any, n: int) -> Segments:
     heads = amp.array(amp.extent(n), np.int32, accelerator_view=view)
     store(view, lazy.constant(0, n), heads)
     amp.parallel_for_each(view, amp.extent(given.extent[0] - 1), _mark, given, heads)
-    return Segments(None, lazy.Elements(heads), given)
+    return Segments(None, lazy.Elements(heads), given, number)
 
 
 def scan_pairs(view: amp.accelerator_view, source: lazy.Lazy, heads: lazy.Lazy, op: Any, dtype: Any) -> Any:
@@ -141,7 +157,8 @@ def segmented_scan(
     """The scan of each segment (direct3d::scan: ``segmented_scan_exclusive``), as :func:`vkamp.algorithms.scan`.
 
     ``segments``: a width; or flags of one byte, not zero for a segment's first element; or offsets, 32-bit integers
-    that begin with 0 and end with the number of elements. The result has one dimension.
+    that begin with 0 and end with the number of elements. The result has one dimension. Segments of a ``counted`` end
+    at its count, so the last one of a width may be shorter, and larger offsets stand for the count.
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, segments, out)
@@ -169,16 +186,17 @@ def segmented_scan(
 
 
 class Tails:
-    """For ``lazy.At`` on flags of first elements: 1 for each last element."""
+    """For ``lazy.At`` on flags of first elements: 1 for each last element of the first ``n`` ones."""
 
-    __slots__ = ("last",)
+    __slots__ = ("n",)
 
-    def __init__(self, n: int) -> None:
-        self.last = n - 1
+    def __init__(self, n: lazy.Lazy) -> None:
+        self.n = n
 
     @amp.func
     def __call__(self, heads: Any, i: Any) -> Any:
-        return 1 if i == self.last or heads.value(min(i + 1, self.last)) != 0 else 0
+        last = self.n.value(0) - 1
+        return 1 if i == last or (i < last and heads.value(min(i + 1, last)) != 0) else 0
 
 
 @amp.kernel
@@ -225,7 +243,7 @@ def segmented_reduce(
         results = _scanned(view, source, parts.heads, op, dtype)
         if init is not None:
             results = lazy.map(After(value(init, dtype), op), results)
-        return selected(lazy.At(Tails(n), parts.heads), results, out, view)
+        return selected(lazy.At(Tails(parts.n), parts.heads), results, out, view)
     result = output(out, parts.offsets.extent[0] - 1, dtype, view, source, parts.offsets)
     assert parts.heads is not None
     upto = _scanned(view, source, parts.heads, op, dtype)
@@ -258,12 +276,16 @@ def segmented_sort(
     """
     source = lazy.of(a).flat()
     view = place(accelerator_view, source, segments, out)
-    n = source.extent[0]
-    parts = segments_of(view, segments, n)
+    parts = segments_of(view, segments, source.extent[0])
     if parts.width is not None:
         return sorted_lines(view, source, parts.width, out, descending, less)
     assert parts.heads is not None
+    return taken(view, source, in_segments(view, parts.heads, order_of(view, source, descending, less, None)), out)
+
+
+def in_segments(view: amp.accelerator_view, heads: lazy.Lazy, order: Any) -> Any:
+    """The positions ``order``, sorted stably by their segments."""
+    n = heads.extent[0]
     upto = amp.array(amp.extent(n), np.int32, accelerator_view=view)
-    scan_into(view, parts.heads, upto, functional.plus, inclusive=True)
-    order = order_of(view, source, descending, less, None)
-    return taken(view, source, by_segments(view, order, lazy.Elements(upto), n + 1), out)
+    scan_into(view, heads, upto, functional.plus, inclusive=True)
+    return by_segments(view, order, lazy.Elements(upto), n + 1)

@@ -16,6 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import output, place
+from vkamp.algorithms._counted_parts import count_of
 from vkamp.algorithms._operators import Heads, sorts_before
 from vkamp.algorithms._results import result_row
 from vkamp.algorithms.counted import counted
@@ -47,11 +48,11 @@ class _Partners:
         return 0 if self.less(x, self.other.value(at)) else 1
 
 
-def _has_partner(view: amp.accelerator_view, source: lazy.Lazy, other: lazy.Lazy, less: Any) -> lazy.Lazy:
-    return _stored(view, lazy.At(_Partners(source.extent[0], other, less), source))
+def has_partner(view: amp.accelerator_view, source: lazy.Lazy, other: lazy.Lazy, less: Any) -> lazy.Lazy:
+    return stored(view, lazy.At(_Partners(source.extent[0], other, less), source))
 
 
-def _stored(view: amp.accelerator_view, flags: lazy.Lazy) -> lazy.Lazy:
+def stored(view: amp.accelerator_view, flags: lazy.Lazy) -> lazy.Lazy:
     """Flags that take binary searches, in an array.
 
     Reductions and selections have them in many places, so a driver would compile many loops: on an H200 for 1 s.
@@ -77,7 +78,7 @@ def includes(
     """Whether each element of ``b`` is in ``a``, as often as in ``b`` (C++: ``includes``)."""
     left, right, view = _inputs(a, b, accelerator_view, out)
     with result_row(out, 1, np.dtype(np.uint8), view, left, right) as (found, row):
-        all(_has_partner(view, right, left, less), out=row, accelerator_view=view)
+        all(has_partner(view, right, left, less), out=row, accelerator_view=view)
     return device_scalar(found, np.dtype(np.bool_))
 
 
@@ -100,7 +101,7 @@ def set_union(
 ) -> counted:
     """The elements of ``a``, and those of ``b`` without a partner in ``a``, sorted (C++: ``set_union``)."""
     left, right, view = _inputs(a, b, accelerator_view, out)
-    alone = lazy.map(_not, _has_partner(view, right, left, less))
+    alone = lazy.map(_not, has_partner(view, right, left, less))
     return _merged(view, left, right, lazy.constant(1, left.extent), alone, less, out)
 
 
@@ -114,7 +115,7 @@ def set_intersection(
 ) -> counted:
     """The elements of ``a`` with a partner in ``b`` (C++: ``set_intersection``)."""
     left, right, view = _inputs(a, b, accelerator_view, out)
-    return selected(_has_partner(view, left, right, less), left, out, view)
+    return selected(has_partner(view, left, right, less), left, out, view)
 
 
 def set_difference(
@@ -127,7 +128,7 @@ def set_difference(
 ) -> counted:
     """The elements of ``a`` without a partner in ``b`` (C++: ``set_difference``)."""
     left, right, view = _inputs(a, b, accelerator_view, out)
-    return selected(lazy.map(_not, _has_partner(view, left, right, less)), left, out, view)
+    return selected(lazy.map(_not, has_partner(view, left, right, less)), left, out, view)
 
 
 def set_symmetric_difference(
@@ -140,8 +141,8 @@ def set_symmetric_difference(
 ) -> counted:
     """The elements of both inputs without a partner in the other one, sorted (C++: ``set_symmetric_difference``)."""
     left, right, view = _inputs(a, b, accelerator_view, out)
-    of_left = lazy.map(_not, _has_partner(view, left, right, less))
-    of_right = lazy.map(_not, _has_partner(view, right, left, less))
+    of_left = lazy.map(_not, has_partner(view, left, right, less))
+    of_right = lazy.map(_not, has_partner(view, right, left, less))
     return _merged(view, left, right, of_left, of_right, less, out)
 
 
@@ -159,28 +160,33 @@ def ordered(view: amp.accelerator_view, source: lazy.Lazy) -> lazy.Lazy:
     return lazy.Elements(taken(view, source, order_of(view, source, False, None, None), None))
 
 
-class _Contained:
-    """For ``lazy.At``: whether an element is in a sorted input; NaN is not."""
+class Contained:
+    """For ``lazy.At``: whether an element is among the first ``n`` of a sorted input; NaN is not."""
 
-    __slots__ = ("among", "size")
+    __slots__ = ("among", "n")
 
-    def __init__(self, among: lazy.Lazy) -> None:
-        self.among, self.size = among, among.extent[0]
+    def __init__(self, among: lazy.Lazy, n: lazy.Lazy) -> None:
+        self.among, self.n = among, n
+
+    @amp.func
+    def has(self, x: Any) -> Any:
+        """Whether a number is among them."""
+        n = self.n.value(0)
+        at = lower_bound(self.among, x, 0, n, sorts_before)
+        return at < n and self.among.value(at) == x
 
     @amp.func
     def __call__(self, values: Any, i: Any) -> Any:
-        x = values.value(i).copy()
-        at = lower_bound(self.among, x, 0, self.size, sorts_before)
-        return 1 if self.among.value(min(at, self.size - 1)) == x else 0
+        return 1 if self.has(values.value(i).copy()) else 0
 
 
-class _Unlike(_Contained):
+class Unlike(Contained):
     """For ``lazy.At`` on a sorted input: 1 for each first one of equal elements, if it is in another one, or is not."""
 
     __slots__ = ("wanted",)
 
-    def __init__(self, among: lazy.Lazy, wanted: int) -> None:
-        super().__init__(among)
+    def __init__(self, among: lazy.Lazy, n: lazy.Lazy, wanted: int) -> None:
+        super().__init__(among, n)
         self.wanted = wanted
 
     @amp.func
@@ -188,8 +194,7 @@ class _Unlike(_Contained):
         x = values.value(i).copy()
         if i > 0 and same(values.value(i - 1), x):
             return 0
-        at = lower_bound(self.among, x, 0, self.size, sorts_before)
-        return self.wanted if self.among.value(min(at, self.size - 1)) == x else 1 - self.wanted
+        return self.wanted if self.has(x) else 1 - self.wanted
 
 
 def isin(a: Any, among: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
@@ -197,7 +202,7 @@ def isin(a: Any, among: Any, *, out: Any = None, accelerator_view: amp.accelerat
     source = lazy.of(a)
     left, right, view = _inputs(source, among, accelerator_view, out)
     result = output(out, source.extent, np.dtype(np.uint8), view, left, right)
-    store(view, lazy.At(_Contained(ordered(view, right)), source), result)
+    store(view, lazy.At(Contained(ordered(view, right), count_of(right)), source), result)
     return result
 
 
@@ -223,4 +228,4 @@ def setdiff1d(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelera
 def _among(a: Any, b: Any, wanted: int, out: Any, accelerator_view: amp.accelerator_view | None) -> counted:
     left, right, view = _inputs(a, b, accelerator_view, out)
     values, others = (ordered(view, each) for each in (left, right))
-    return selected(_stored(view, lazy.At(_Unlike(others, wanted), values)), values, out, view)
+    return selected(stored(view, lazy.At(Unlike(others, count_of(others), wanted), values)), values, out, view)
