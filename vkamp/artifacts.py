@@ -337,17 +337,24 @@ class MatrixShape:
 
 @dataclass(frozen=True)
 class Executable:
-    """A shader with the ways to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, each taken at first use.
+    """The ways to a shader, to its IR (an ``ir.nodes.Kernel``) and to its SPIR-V, each taken at first use.
 
     ``lowering`` says how the threads of a tile run, and why, where another way was asked for.  ``driver_seconds``: how
-    long a CPU driver compiles the shader, as guessed, where the target limits unrolling.
+    long a CPU driver compiles the shader, as guessed, where the target limits unrolling.  ``identity``: a text that
+    identifies the program, where its shader is for people only.
     """
 
-    shader: Shader
+    make_shader: Callable[[], Shader]
     make_module: Callable[[], object]
     compile: Callable[[str], bytes]
     lowering: str = "threads"
     driver_seconds: float = 0.0
+    identity: Callable[[], str] | None = None
+
+    @cached_property
+    def shader(self) -> Shader:
+        """The shader."""
+        return self.make_shader()
 
     @cached_property
     def module(self) -> object:
@@ -367,6 +374,8 @@ class Executable:
     @cached_property
     def key(self) -> str:
         """Identity of the program: a hash of its text."""
+        if self.identity is not None:
+            return hashlib.sha256(self.identity().encode()).hexdigest()
         full = "" if self.subgroup_size is None else f"\nsubgroups of {self.subgroup_size}"
         return hashlib.sha256(f"{self.shader.glsl}{full}".encode()).hexdigest()
 

@@ -90,7 +90,7 @@ class Launch:
             buffers.append(self._upload(queue, np.frombuffer(words, np.uint8)))
             writes.append(False)
             words = b""
-        executable = Executable(shader, lambda: self.kernel, spirv.compile)
+        executable = Executable(lambda: shader, lambda: self.kernel, spirv.compile)
         groups = self.target.grid(Domain(self.case.domain, self.kernel.tile), max_groups)
         program = queue.program(executable)
         queue.enqueue(Dispatch(program, tuple(buffers), words, groups, tuple(writes)))

@@ -137,12 +137,25 @@ def test_a_launch_does_without_a_pass_that_is_not_needed(accelerator_view, name,
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert run(accelerator_view) == expected()
-    unused = name == "loops" and (lowering == "threads" or accelerator_view.accelerator.device_path == "reference")
+    # The other passes are for the shader, which the reference accelerator does not need.
+    is_reference = accelerator_view.accelerator.device_path == "reference"
+    unused = name != "races" if is_reference else (name, lowering) == ("loops", "threads")
     texts = [str(w.message) for w in said if w.category is amp.InternalCompilerWarning]
     assert len(texts) == (0 if unused else 1)
     for text in texts:
         assert f"pass {name!r} failed on the kernel reversed_sums" in text
         assert "KeyError: 'planted'" in text and "please report it" in text and f"VKAMP_PASSES_OFF={name}" in text
+
+
+@pytest.mark.parametrize("name", ["places", "printer"])
+def test_the_reference_accelerator_needs_no_shader(name, monkeypatch):
+    """It is what the messages of these passes advise. Whoever asks for the shader gets the error."""
+    plant(monkeypatch, name)
+    view = view_of("reference")
+    assert run(view) == expected()
+    values = amp.array_view(VALUES.copy())
+    with pytest.raises(amp.InternalCompilerError, match=f"pass '{name}' failed"):
+        define().inspect(view, amp.extent(16).tile(8), values, values)
 
 
 @pytest.mark.parametrize("off", [*sorted(OPTIONAL), "all", "loops, results"])

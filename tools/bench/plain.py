@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -338,8 +339,8 @@ def _loops(view: Any, runs: int, gpu: bool) -> list[dict[str, Any]]:
     made, sides = [], []
     expected: Any = None
     for name, (glsl, size) in forms.items():
-        shader = replace(prepared.executable.shader, glsl=glsl, local_size=size)
-        executable = replace(prepared.executable, shader=shader)
+        make_shader = partial(replace, prepared.executable.shader, glsl=glsl, local_size=size)
+        executable = replace(prepared.executable, make_shader=make_shader)
         form = replace(prepared, executable=executable, target=replace(prepared.target, group=size))
         bound = SingleLaunch(form)
         bound.submit()

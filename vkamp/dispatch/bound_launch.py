@@ -312,8 +312,15 @@ def make_dispatch(
     prepared: PreparedLaunch, executable: Executable, descriptors: Mapping[str, Descriptor], words: bytes
 ) -> Dispatch:
     """What a launch is for the engine: a program of it, bound to its containers, with its launch words."""
-    view, arguments, domain, shader = prepared.view, prepared.arguments, prepared.domain, executable.shader
+    view, arguments, domain = prepared.view, prepared.arguments, prepared.domain
     queue = queue_of(view)
+    extents = {name: tuple(container.extent) for name, container in prepared.containers.items()}
+    launch = Launch(domain.shape, descriptors, arguments.scalars, extents, prepared.compiled.name, domain.tile)
+    if prepared.target.reference:
+        # It runs the IR, and needs no shader.
+        groups = prepared.target.grid(domain, queue.info.limits.tile_count)
+        return Dispatch(queue.program(executable), (), b"", groups, (), launch)
+    shader = executable.shader
     size = descriptors.get(SIZES)
     sizes = size.storage if size is not None and isinstance(size.storage, Buffer) else None
     bindings = [_buffer(descriptors, each.params, each.element) for each in shader.bindings]
@@ -321,14 +328,13 @@ def make_dispatch(
     if shader.push_binding is not None:
         bindings.append((_spilled(queue, shader, descriptors, words), None))
         writes.append(False)
-    extents = {name: tuple(container.extent) for name, container in prepared.containers.items()}
     return Dispatch(
         program=queue.program(executable),
         buffers=tuple(buffer for buffer, _ in bindings),
         push=b"" if shader.push_binding is not None else words,
         groups=(1, 1, 1) if sizes else prepared.target.grid(domain, queue.info.limits.tile_count, shader),
         writes=tuple(writes),
-        launch=Launch(domain.shape, descriptors, arguments.scalars, extents, prepared.compiled.name, domain.tile),
+        launch=launch,
         regions=tuple(region for _, region in bindings),
         sizes=sizes,
     )
@@ -369,8 +375,8 @@ def launch_words(
     descriptors: Mapping[str, Descriptor],
     scalars: Mapping[str, _Number],
 ) -> tuple[struct.Struct, tuple[int | float, ...]]:
-    """A program's layout of the launch words, and the words."""
-    push = executable.shader.push
+    """A program's layout of the launch words, and the words; the reference accelerator needs none."""
+    push = () if prepared.target.reference else executable.shader.push
     values = tuple(_word(word, prepared, executable, descriptors, scalars) for word in push)
     return struct.Struct("=" + "".join(_FORMATS[word.type] for word in push)), values
 

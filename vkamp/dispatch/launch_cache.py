@@ -249,14 +249,16 @@ def remember(
     ``given``: how many arguments it was given.
     """
     key, args, captured = launched
+    # The reference accelerator looks at the host's memory at each launch.
+    if prepared.target.reference:
+        return
     arguments, shader = prepared.arguments, prepared.executable.shader
     plain = not arguments.captures and arguments.owner is None and given == len(arguments.args)
     complete = not kernel.function.__kwdefaults__ and shader.push_binding is None
     packed = any(use.descriptor is not None and use.descriptor.packed for use in bound.uses)
     # A launch of more threads may race.
     single = prepared.compiled.certain_races and prepared.domain.is_single
-    # The reference accelerator looks at the host's memory at each launch.
-    if not (plain and complete) or packed or single or prepared.target.reference:
+    if not (plain and complete) or packed or single:
         return
     names = [name for name, _ in arguments.args]
     names += [(head if isinstance(head, str) else names[head]) + tail for head, tail in captured]

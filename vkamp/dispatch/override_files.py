@@ -166,7 +166,8 @@ def _executable(kept: StoredShader, programs: KernelPrograms, target: Target, vi
     info = queue_of(view).info
     loaded = load(kept, generated.shader, info.limits.shared_bytes)
     shader = dataclasses.replace(generated.shader, glsl=loaded.text, shared_bytes=loaded.interface.shared_bytes)
-    made = dataclasses.replace(generated, shader=shader, lowering=f"{target.lowering}: edited by hand in {kept.shown}")
+    lowering = f"{target.lowering}: edited by hand in {kept.shown}"
+    made = dataclasses.replace(generated, make_shader=lambda: shader, lowering=lowering)
     missing = sorted(read_module(made.spirv).features - info.usable_features)
     if missing:
         who = f"the {info.engine.capitalize()} engine cannot enable" if missing[0] in info.features else ""

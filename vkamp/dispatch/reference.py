@@ -120,11 +120,11 @@ class _ReferenceProgram(Program):
     """A kernel's IR."""
 
     module: Any
-    name: str
+    executable: Executable
 
     @property
     def key(self) -> str:
-        return self.name
+        return self.executable.key
 
 
 class _Queue(Queue):
@@ -166,7 +166,7 @@ class _Queue(Queue):
         return _Buffer(nbytes, self)
 
     def program(self, executable: Executable) -> Program:
-        return _ReferenceProgram(executable.module, executable.key)
+        return _ReferenceProgram(executable.module, executable)
 
     def enqueue(self, dispatch: Dispatch) -> None:
         launch = dispatch.launch

@@ -203,6 +203,17 @@ def _warn(finding: RaceFinding, kind: type[Warning]) -> None:
 def executable(kernel: ir.Kernel, target: Target) -> Executable:
     """The program for a kind of device; its SPIR-V is made when an engine asks for it.
 
+    The reference accelerator does not need the shader, which is printed when somebody asks for it.
+    """
+    if not target.reference or is_verifying():
+        return _printed(kernel, target)
+    to_spirv = functools.partial(generated_spirv, name=kernel.name, quirks=target.quirks)
+    return Executable(lambda: _printed(kernel, target).shader, lambda: kernel, to_spirv, identity=lambda: text(kernel))
+
+
+def _printed(kernel: ir.Kernel, target: Target) -> Executable:
+    """The program with its shader.
+
     Where it cannot be made, it is made without the passes that a kernel can do without.
     """
     try:
@@ -229,7 +240,7 @@ def _executable(kernel: ir.Kernel, target: Target) -> Executable:
     # The module is the program as it was written: the reference accelerator runs that.
     # Of other devices nobody asks for it.
     seconds = 0.0 if target.max_unrolled_statements is None else _driver_seconds(form, target)
-    return Executable(shader, lambda: kernel, to_spirv, lowering, driver_seconds=seconds)
+    return Executable(lambda: shader, lambda: kernel, to_spirv, lowering, driver_seconds=seconds)
 
 
 def _lowered(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, str]:

@@ -445,7 +445,8 @@ def program(compiled: Compiled, target: Target) -> Executable | None:
         return None
     found = unpacked(data)
     to_spirv = functools.partial(generated_spirv, name=compiled.name, quirks=target.quirks)
-    return Executable(make_module=lambda: compiled.kernel, compile=to_spirv, **found)
+    shader = found.pop("shader")
+    return Executable(lambda: shader, lambda: compiled.kernel, to_spirv, **found)
 
 
 def keep_program(compiled: Compiled, target: Target, made: Executable) -> None:
