@@ -199,7 +199,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     # Compilation makes many objects and few cycles.
-    gc.set_threshold(20_000, 10, 10)
+    gc.set_threshold(200_000, 10, 10)
     # Tests change programs and run them again within the second by which Python tells old bytecode from new.
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
