@@ -11,6 +11,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
+from vkamp.algorithms.lazy import computed_as as computed_as
 from vkamp.algorithms.lazy import computed_type as computed_type
 from vkamp.algorithms.lazy import dtype_of as dtype_of
 from vkamp.algorithms.lazy import is_float_of_memory as is_float_of_memory
@@ -62,7 +63,7 @@ def refuse_type(out: Any, dtype: np.dtype[Any], *, is_computed_in: bool = False)
     """Raises TypeError if the elements of ``out`` have a type to which kernels do not convert those of the result."""
     if out.dtype == dtype:
         return
-    if not _converts(dtype, out.dtype) or (is_computed_in and computed_type(lazy.Elements(out)) != dtype):
+    if not _converts(dtype, out.dtype) or (is_computed_in and computed_as(out.dtype) != computed_as(dtype)):
         raise TypeError(f"out has {out.dtype} elements, but the result has {dtype}")
 
 

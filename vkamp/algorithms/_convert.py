@@ -8,7 +8,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import computed_type
+from vkamp.algorithms._arguments import computed_type, dtype_of
 
 
 @amp.func
@@ -95,6 +95,11 @@ def multiply_wide(a: Any, b: Any) -> Any:
 def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """numpy's type of a sum or a product: integers in 64 bits, floats in their own type."""
     return np.add.reduce(np.zeros(1, dtype)).dtype if dtype.names is None else dtype
+
+
+def sum_type_of(a: Any) -> np.dtype[Any]:
+    """numpy's type of a sum or a product of an input's elements: int64 of conditions, which are stored as uint8."""
+    return sum_type(np.dtype(np.bool_) if lazy.has_conditions(a) else dtype_of(lazy.of(a)))
 
 
 def converted(source: lazy.Lazy, dtype: np.dtype[Any]) -> lazy.Lazy:

@@ -49,7 +49,7 @@ from vkamp.algorithms.segments import Tails
 from vkamp.algorithms.select import select
 from vkamp.algorithms.sets import same
 from vkamp.algorithms.sort import argsort, taken
-from vkamp.algorithms.statistics import floating, minmax_of
+from vkamp.algorithms.statistics import floating, minmax_of, returned
 from vkamp.algorithms.transform import copy, transform
 from vkamp.algorithms.unique import runs_of
 
@@ -90,7 +90,7 @@ def _quotient(total: Any, n: Any) -> Any:
 
 
 def _mean(function: _Function, c: counted, *, dtype: Any = None, out: Any = None, **rest: Any) -> Any:
-    returned, dtype = dtype, floating(c.dtype, dtype)
+    stored, dtype = returned(c.dtype, dtype), floating(c.dtype, dtype)
     elements = within(c, 0)
     from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
     mean_of_all = function(from_, **rest)
@@ -98,7 +98,7 @@ def _mean(function: _Function, c: counted, *, dtype: Any = None, out: Any = None
     capacity = dtype.type(elements.extent[0])
     n = lazy.map(TO[dtype], c.count.view)
     factor = lazy.map(_quotient, lazy.constant(capacity, 1), n)
-    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, dtype=returned, out=out, **rest))
+    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, dtype=stored, out=out, **rest))
 
 
 def _combined(source: lazy.Lazy, count: device_scalar, op: Any, init: Any, **rest: Any) -> Any:
@@ -337,8 +337,10 @@ def _extremes(function: _Function, c: counted, **rest: Any) -> Any:
 
 
 def _summed_exponentials(function: _Function, c: counted, **rest: Any) -> Any:
-    dtype = np.dtype(np.float64 if c.dtype == np.float64 else np.float32)
-    return function(UpToCount(converted(lazy.of(c.values), dtype), c.count, -np.inf), **rest)
+    elements = lazy.of(c.values)
+    if c.dtype.kind in "iu":
+        elements = converted(elements, floating(c.dtype, None))
+    return function(UpToCount(elements, c.count, -np.inf), **rest)
 
 
 def _transform_reduced(function: _Function, f: Any, op: Any, a: Any, *more: Any, init: Any = None, **rest: Any) -> Any:

@@ -29,6 +29,9 @@ class UpToCount(lazy.Lazy):
         self.values, self.count = values, count.view
         self.rest = value(rest, computed_type(values))
 
+    def moved(self) -> lazy.Lazy:
+        return self.values
+
     @amp.func
     def value(self, i: Any) -> Any:
         """The element at an index."""

@@ -165,6 +165,8 @@ def with_edges(function: Any) -> Any:
                     named[param] = _SAME[given]
         if named.get("out") is lazy.discard and name not in _SELECTIONS:
             del named["out"]
+        if name not in _ELEMENTWISE:
+            args = tuple(map(lazy.numbered, args))
         if check is not None:
             check(args, named)
         if counted in map(type, named.values()) and counted not in map(type, args):

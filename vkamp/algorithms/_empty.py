@@ -16,7 +16,7 @@ from vkamp.algorithms.counted import counted
 from vkamp.algorithms.rearrange import concat
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.select import select
-from vkamp.algorithms.statistics import floating
+from vkamp.algorithms.statistics import floating, returned
 from vkamp.algorithms.transform import copy
 from vkamp.algorithms.unique import unique
 
@@ -71,7 +71,8 @@ def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             found = function(a.astype(kind), **named)
-            return found if dtype is None or kind.kind == "c" else found.astype(dtype)
+            stored = returned(a.dtype, dtype)
+            return found if stored is None else found.astype(stored)
 
     return call
 
@@ -292,9 +293,7 @@ def _of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _RESULTS: dict[str, Callable[..., Any]] = {
     "sum": lambda a, *, axis=None, keepdims=False, dtype=None, **_: np.sum(a, axis, dtype, keepdims=keepdims),
-    "prod": lambda a, *, axis=None, keepdims=False, dtype=None, **_: np.prod(
-        a, axis, np.asarray(a).dtype if dtype is None else dtype, keepdims=keepdims
-    ),
+    "prod": lambda a, *, axis=None, keepdims=False, dtype=None, **_: np.prod(a, axis, dtype, keepdims=keepdims),
     "min": _extreme(np.min),
     "max": _extreme(np.max),
     "mean": _floating(np.mean),

@@ -9,7 +9,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import (
-    computed_type,
+    computed_as,
     dtype_of,
     element,
     in_a_row,
@@ -17,7 +17,7 @@ from vkamp.algorithms._arguments import (
     output,
     place,
 )
-from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type, widened
+from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type_of, widened
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms._results import type_of_sums
 from vkamp.algorithms.reduce_axis import AxisLines, begin_of, line_of, lines_of
@@ -44,7 +44,7 @@ def cumulative_sum(
     The sums have the type ``dtype``, or that of ``out``. ``deterministic`` is that of
     :func:`vkamp.algorithms.scan`.
     """
-    kind = type_of_sums(dtype, out, sum_type(dtype_of(lazy.of(a))))
+    kind = type_of_sums(dtype, out, sum_type_of(a))
     return _cumulative(a, functional.plus, kind, axis, include_initial, out, accelerator_view, deterministic)
 
 
@@ -62,7 +62,7 @@ def cumulative_prod(
 
     ``axis``, ``include_initial`` (which puts a 1 first) and ``deterministic`` are those of :func:`cumulative_sum`.
     """
-    kind = type_of_sums(dtype, out, sum_type(dtype_of(lazy.of(a))))
+    kind = type_of_sums(dtype, out, sum_type_of(a))
     return _cumulative(a, functional.multiplies, kind, axis, include_initial, out, accelerator_view, deterministic)
 
 
@@ -78,7 +78,7 @@ def cummax(
 
     ``axis`` and ``include_initial`` are those of :func:`cumulative_sum`; the type's lowest value comes first.
     """
-    return _cumulative(a, functional.max, computed_type(lazy.of(a)), axis, include_initial, out, accelerator_view)
+    return _cumulative(a, functional.max, element(dtype_of(lazy.of(a))), axis, include_initial, out, accelerator_view)
 
 
 def cummin(
@@ -90,7 +90,7 @@ def cummin(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The smallest element up to each one (numpy: ``minimum.accumulate``), as :func:`cummax`."""
-    return _cumulative(a, functional.min, computed_type(lazy.of(a)), axis, include_initial, out, accelerator_view)
+    return _cumulative(a, functional.min, element(dtype_of(lazy.of(a))), axis, include_initial, out, accelerator_view)
 
 
 def _cumulative(
@@ -129,7 +129,7 @@ def _cumulative(
             store(view, lazy.Elements(exact), row)
         else:
             scan_any(
-                view, converted(values, dtype), lines, row, op,
+                view, converted(values, dtype if op in _WIDE else computed_as(dtype)), lines, row, op,
                 inclusive=init is None, init=init, deterministic=deterministic,
             )  # fmt: skip
     return result

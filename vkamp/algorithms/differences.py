@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import dtype_of, in_a_row, output, place
+from vkamp.algorithms._arguments import dtype_of, element, in_a_row, output, place
 from vkamp.algorithms.reduce_axis import begin_of, line_of, lines_of
 from vkamp.algorithms.transform import store
 
@@ -42,8 +44,22 @@ class _Difference:
         return values.value(at + self.inner) - values.value(at)
 
 
-def _computed(source: lazy.Lazy, inputs: lazy.Lazy, shape: Any, out: Any, view: amp.accelerator_view) -> Any:
-    result = output(out, shape, dtype_of(source), view, inputs)
+class _Differs(_Difference):
+    """For ``lazy.At``: whether an element differs from the one before it."""
+
+    __slots__ = ()
+
+    @amp.func
+    def __call__(self, values: Any, p: Any) -> Any:
+        first = begin_of(line_of(p, self.n, self.inner), self.n + 1, self.inner)
+        at = first + p // self.inner % self.n * self.inner
+        return values.value(at + self.inner) != values.value(at)
+
+
+def _computed(
+    source: lazy.Lazy, inputs: lazy.Lazy, dtype: np.dtype[Any], shape: Any, out: Any, view: amp.accelerator_view
+) -> Any:
+    result = output(out, shape, dtype, view, inputs)
     with in_a_row(result, view) as row:
         store(view, source, row)
     return result
@@ -64,13 +80,15 @@ def adjacent_difference(
     source = lazy.of(a)
     lines = lines_of(source.extent, axis, True)
     view = place(accelerator_view, source, out)
-    return _computed(lazy.At(_WithPrevious(lines.n, lines.inner, op), source.flat()), source, source.extent, out, view)
+    change = lazy.At(_WithPrevious(lines.n, lines.inner, op), source.flat())
+    return _computed(change, source, dtype_of(change), source.extent, out, view)
 
 
 def diff(
     a: Any, n: int = 1, *, axis: int = -1, out: Any = None, accelerator_view: amp.accelerator_view | None = None
 ) -> Any:
-    """``a[i + 1] - a[i]`` along an axis, ``n`` times; the result has ``n`` elements fewer (numpy: ``diff``).
+    """``a[i + 1] - a[i]`` along an axis, ``n`` times, in the elements' type; the result has ``n`` elements fewer
+    (numpy: ``diff``). Of an array of bool, whether neighbours differ.
 
     Raises ValueError unless ``n`` is at least 1 and less than the number of elements along the axis.
     """
@@ -79,12 +97,14 @@ def diff(
     if not 1 <= n < length:
         raise ValueError(f"{n} differences of {length} elements leave no element")
     view = place(accelerator_view, source, out)
+    dtype = element(dtype_of(source))
+    difference = _Differs if lazy.has_conditions(a) else _Difference
     for step in range(n):
         lines = lines_of(source.extent, axis, True)
         shape = list(source.extent)
         shape[axis] -= 1
         size = source.extent.size() // lines.n * (lines.n - 1)
-        change = lazy.At(_Difference(lines.n - 1, lines.inner), source.flat(), int(size))
-        result = _computed(change, source, tuple(shape), out if step == n - 1 else None, view)
+        change = lazy.At(difference(lines.n - 1, lines.inner), source.flat(), int(size))
+        result = _computed(change, source, dtype, tuple(shape), out if step == n - 1 else None, view)
         source = lazy.of(result)
     return result

@@ -51,6 +51,10 @@ class Lazy:
                 found.append(member)
         return found
 
+    def moved(self) -> Lazy | None:
+        """The input whose elements these are, at other positions; ``None`` if they are computed."""
+        return None
+
     def row(self) -> Lazy | None:
         """The same elements with one row-major index if this needs no divisions; else ``None``."""
         return self if self.extent.rank == 1 else None
@@ -156,6 +160,9 @@ class _Flat(Lazy):
         self.inner = inner
         self.shape = amp.extent(inner.extent)
 
+    def moved(self) -> Lazy:
+        return self.inner
+
     @amp.func
     def value(self, i: Any) -> Any:
         """The element at a row-major position."""
@@ -191,6 +198,39 @@ class _Map1(Lazy):
 
     def flat(self) -> Lazy:
         return _Map1(self.f, self.a.flat())
+
+
+class Conditions(Lazy):
+    """Conditions as the numbers 0 and 1, in the type in which arrays have them."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: Lazy) -> None:
+        super().__init__(inner.extent)
+        self.inner = inner
+
+    @amp.func
+    def value(self, i: Any) -> Any:
+        """The number at an index."""
+        return 1 if self.inner.value(i) else 0
+
+    def row(self) -> Lazy | None:
+        inner = self.inner.row()
+        return None if inner is None else Conditions(inner)
+
+    def flat(self) -> Lazy:
+        return Conditions(self.inner.flat())
+
+
+def numbered(a: Any) -> Any:
+    """An input; one of conditions as numbers."""
+    is_one = isinstance(a, Lazy) and not isinstance(a, Elements) and dtype_of(a) == np.bool_
+    return Conditions(a) if is_one else a
+
+
+def has_conditions(a: Any) -> bool:
+    """Whether the elements of an input are conditions: those of an array of bool are stored as uint8."""
+    return isinstance(a, Conditions) or (isinstance(a, np.ndarray) and a.dtype == np.bool_)
 
 
 def parts(source: Lazy) -> tuple[Lazy, Any]:
@@ -307,6 +347,9 @@ class _Take(Lazy):
         super().__init__(at.extent)
         self.values, self.at = values, at
 
+    def moved(self) -> Lazy:
+        return self.values
+
     @amp.func
     def value(self, i: Any) -> Any:
         """The element at the position that the input has here."""
@@ -323,6 +366,9 @@ class _Flip(Lazy):
         super().__init__(values.extent)
         self.values, self.last = values, values.extent[0] - 1
 
+    def moved(self) -> Lazy:
+        return self.values
+
     @amp.func
     def value(self, i: Any) -> Any:
         """The element at the mirrored position."""
@@ -337,6 +383,10 @@ def value_of(source: Any, i: Any) -> Any:
 
 def dtype_of(source: Lazy) -> np.dtype[Any]:
     """The type of a source's elements; for a computed source, the type of its results."""
+    while (inner := source.moved()) is not None:
+        source = inner
+    if isinstance(source, Conditions):
+        return np.dtype(np.uint8)
     if isinstance(source, Elements):
         stored: np.dtype[Any] = source.values.dtype
         return stored

@@ -18,7 +18,7 @@ import numpy as np
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import element, place, value
+from vkamp.algorithms._arguments import computed_as, element, place, value
 from vkamp.algorithms._blocks import ITEMS, QUADS, TILE, of_block, of_steps
 from vkamp.algorithms._last import counters_of, is_last, is_word, keep, kept
 from vkamp.algorithms._loops import longest_run
@@ -122,14 +122,16 @@ def combine(view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines | No
 
 
 def reduce_into(view: amp.accelerator_view, source: lazy.Lazy, out: Any, op: Any) -> None:
-    """Combines all elements of a source with one index into ``out``, which has one element of their type."""
+    """Combines all elements of a source with one index into ``out``, which has one element of their type, or of one
+    with which kernels compute in theirs.
+    """
     longest = longest_run(view, source, op)
     split = _split(view, source.extent[0], longest)
-    if split.pieces > 1 and _choose.form_of(view) == "tiles" and is_word(out.dtype):
+    if split.pieces > 1 and _choose.form_of(view) == "tiles" and is_word(computed_as(out.dtype)):
         _reduce_at_once(view, source, out, split, op)
         return
     while split.pieces > 1:
-        partials = amp.array(amp.extent(split.pieces), out.dtype, accelerator_view=view)
+        partials = amp.array(amp.extent(split.pieces), computed_as(out.dtype), accelerator_view=view)
         combine_pieces(view, source, partials, split, op)
         source = lazy.Elements(partials)
         split = _split(view, split.pieces, longest)
@@ -201,7 +203,13 @@ def transform_reduce(
 ) -> Any:
     """``reduce`` of ``f(x, ...)`` of the inputs' elements; these values are not stored (C++: ``transform_reduce``)."""
     return reduce(
-        lazy.map(f, a, *more), op, init, axis=axis, keepdims=keepdims, out=out, accelerator_view=accelerator_view
+        lazy.numbered(lazy.map(f, a, *more)),
+        op,
+        init,
+        axis=axis,
+        keepdims=keepdims,
+        out=out,
+        accelerator_view=accelerator_view,
     )
 
 

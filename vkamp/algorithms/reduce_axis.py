@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
-from vkamp.algorithms._arguments import axis_of
+from vkamp.algorithms._arguments import axis_of, computed_as
 from vkamp.algorithms._blocks import of_four
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles, joins_pieces, pieces_of
@@ -224,12 +224,13 @@ def combine_lines(
 def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: AxisLines, out: Any, op: Any) -> None:
     """Combines each line of a source with one index into one element of ``out``."""
     outer, n, inner, _ = lines
+    dtype = computed_as(out.dtype)
     if _choose.form_of(view) == "tiles" and fills_tiles(n, inner):
-        pieces = pieces_of(view, outer, n, inner, out.dtype.itemsize)
-        at_once = joins_pieces(inner, pieces, out.dtype)
+        pieces = pieces_of(view, outer, n, inner, dtype.itemsize)
+        at_once = joins_pieces(inner, pieces, dtype)
         target = out
         if pieces > 1 and not at_once:
-            target = amp.array(amp.extent(outer * inner * pieces), out.dtype, accelerator_view=view)
+            target = amp.array(amp.extent(outer * inner * pieces), dtype, accelerator_view=view)
         combine_lines_in_tiles(view, source, outer, n, inner, pieces, target, op, at_once=at_once)
         if target is not out:
             # The results of a line's pieces have the stride of its elements.
@@ -238,7 +239,7 @@ def reduce_lines_into(view: amp.accelerator_view, source: lazy.Lazy, lines: Axis
     split = split_of_lines(lines, longest_run(view, source, op))
     target = out
     if split.pieces > 1:
-        target = amp.array(amp.extent(outer * inner * split.pieces), out.dtype, accelerator_view=view)
+        target = amp.array(amp.extent(outer * inner * split.pieces), dtype, accelerator_view=view)
     combine_lines(view, source, lines, target, split, op)
     if split.pieces > 1:
         rest = AxisLines(outer * inner, split.pieces, 1, lines.shape)

@@ -293,7 +293,7 @@ def combine_lines_in_tiles(
         amp.parallel_for_each(view, domain, reduce_rows_in_tiles, source, out, n, pieces, op, commutes=known)
         return
     wide = 4 if inner % 4 == 0 else 1
-    form = _strips_of(view, outer, n, inner, out.dtype.itemsize)
+    form = _strips_of(view, outer, n, inner, lazy.computed_as(out.dtype).itemsize)
     across, down = shape_of_strip(inner // wide, n // pieces, form.tile, 8, form.across)
     strips = -(-inner // (across * wide))
     domain = amp.extent(outer * pieces * strips * across * down).tile(across * down)

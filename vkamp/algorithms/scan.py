@@ -16,7 +16,7 @@ from typing import Any
 import vkamp as amp
 from vkamp import tile
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import element, in_a_row, output, place, value
+from vkamp.algorithms._arguments import computed_as, element, in_a_row, output, place, value
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import closed, identity_of
 from vkamp.algorithms._outputs import output_of
@@ -104,7 +104,7 @@ def scan_into(
 
     ``deterministic``: the order in which floats are combined must not depend on the device's scheduling.
     """
-    n, dtype = source.extent[0], out.dtype
+    n, dtype = source.extent[0], computed_as(out.dtype)
     has_init = init is not None
     start = value(init, dtype)
     in_runs = _choose.form_of(view) == "runs"

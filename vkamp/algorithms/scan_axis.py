@@ -13,7 +13,7 @@ from typing import Any
 
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
-from vkamp.algorithms._arguments import value
+from vkamp.algorithms._arguments import computed_as, value
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms.reduce_axis import AxisLines, begin_of, combine_lines, split_of_lines
 from vkamp.algorithms.reduce_axis_tiles import combine_lines_in_tiles, fills_tiles
@@ -105,7 +105,9 @@ def _scan_in_tiles(
     """Scans each piece of each line by a tile, after a scan of the pieces' totals if a line has several."""
     outer, n, inner, _ = lines
     pieces = pieces_of(outer, n, inner)
-    before = amp.array(amp.extent(outer * inner * pieces if pieces > 1 else 1), out.dtype, accelerator_view=view)
+    before = amp.array(
+        amp.extent(outer * inner * pieces if pieces > 1 else 1), computed_as(out.dtype), accelerator_view=view
+    )
     if pieces > 1:
         ordered = lazy.At(_Reversed(lines), source) if reverse else source
         combine_lines_in_tiles(view, ordered, outer, n, inner, pieces, before, op)
@@ -131,7 +133,7 @@ def scan_lines_into(
 ) -> None:
     """Scans each line of a source with one index into ``out``, which has one index and the type of ``op``'s results."""
     count = lines.outer * lines.inner
-    has_init, start = init is not None, value(init, out.dtype)
+    has_init, start = init is not None, value(init, computed_as(out.dtype))
     if _choose.form_of(view) == "tiles" and fills_tiles(lines.n, lines.inner):
         _scan_in_tiles(
             view, source, lines, out, op, inclusive=inclusive, init=start, has_init=has_init, reverse=reverse
@@ -140,7 +142,7 @@ def scan_lines_into(
     longest = longest_run(view, source, op)
     split = split_of_lines(lines, longest)
     pieces = count * split.pieces
-    before = amp.array(amp.extent(pieces if split.pieces > 1 else 1), out.dtype, accelerator_view=view)
+    before = amp.array(amp.extent(pieces if split.pieces > 1 else 1), computed_as(out.dtype), accelerator_view=view)
     if split.pieces > 1:
         ordered = lazy.At(_Reversed(lines), source) if reverse else source
         combine_lines(view, ordered, lines, before, split, op)

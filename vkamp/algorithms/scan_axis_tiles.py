@@ -233,7 +233,7 @@ def scan_lines_in_tiles(
     how = {"inclusive": inclusive, "has_init": has_init, "reverse": reverse}
     if inner == 1 and n <= (SHORT if n % 4 == 0 else SHORT // 4):
         wide = 4 if n % 4 == 0 else 1
-        pair = pair_of(out.dtype, np.dtype(np.int32))
+        pair = pair_of(lazy.computed_as(out.dtype), np.dtype(np.int32))
         tiles = -(-outer // (TILE // (n // wide) * ROWS))
         amp.parallel_for_each(
             view, amp.extent(tiles * TILE).tile(TILE), scan_short_rows, source, output_of(out), n // wide, outer,

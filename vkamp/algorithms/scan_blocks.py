@@ -62,7 +62,7 @@ def scan_blocks_into(
     """Scans a source with one index into ``out``."""
     n = source.extent[0]
     split = _choose.blocks(n, TILE * ROWS * 4, min(BLOCKS, TOTALS * THREADS))
-    totals = amp.array(amp.extent(split.pieces), out.dtype, accelerator_view=view)
+    totals = amp.array(amp.extent(split.pieces), lazy.computed_as(out.dtype), accelerator_view=view)
     if split.pieces > 1:
         combine_pieces(view, source, totals, split, op)
         amp.parallel_for_each(view, amp.extent(THREADS).tile(THREADS), scan_totals_of_blocks, totals, op)

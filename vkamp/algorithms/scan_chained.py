@@ -229,7 +229,7 @@ def can_chain(view: amp.accelerator_view, out: Any) -> bool:
     CPU drivers run few tiles at once, and lavapipe ends loops that wait.
     """
     can_wait = not view.accelerator.is_emulated and has_features(view)
-    return can_wait and is_word(out.dtype) and _choose.allows(view, TILE)
+    return can_wait and is_word(lazy.computed_as(out.dtype)) and _choose.allows(view, TILE)
 
 
 def chained_scan_into(

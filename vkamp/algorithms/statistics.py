@@ -1,7 +1,7 @@
 """Means, variances and the like, of all elements or along axes: in float32, of float64 elements in float64.
 
-``dtype=`` is another type, in which the numbers are computed and returned; float16 and smaller ones are computed in
-float32 and rounded at the end, as by numpy.
+``dtype=`` is another type, in which the numbers are computed and returned. Those of float16 and smaller floats are
+computed in float32 and rounded at the end, as by numpy.
 
 The mean of complex elements is complex. Their variance is a real number: the mean square of the distances to it.
 """
@@ -50,9 +50,11 @@ def floating(given: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
     return np.dtype(np.float64 if wanted == np.float64 else np.float32)
 
 
-def _returned(dtype: Any) -> np.dtype[Any] | None:
+def returned(given: np.dtype[Any], dtype: Any) -> np.dtype[Any] | None:
     """The type to which results are rounded, such as float16; ``None`` for that in which they are computed."""
-    return None if dtype is None or np.dtype(dtype).kind == "c" else np.dtype(dtype)
+    if dtype is None:
+        return given if given == np.float16 or is_float_of_memory(given) else None
+    return None if np.dtype(dtype).kind == "c" else np.dtype(dtype)
 
 
 @amp.kernel
@@ -92,8 +94,8 @@ def mean(
 ) -> Any:
     """The arithmetic mean, also along an ``axis``, computed and returned in a ``dtype``."""
     source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view, dtype)
-    computed, returned = computed_type(source), _returned(dtype)
-    with result_row(out, shape_of(given), computed, view, source, returned=returned) as (result, row):
+    computed, stored = computed_type(source), returned(dtype_of(lazy.of(a)), dtype)
+    with result_row(out, shape_of(given), computed, view, source, returned=stored) as (result, row):
         _combine_into(view, source, given, row, functional.plus, _divided(lines.n, source))
     return _result(result, given)
 
@@ -191,8 +193,8 @@ def _variance(
 ) -> Any:
     ddof = ddof if correction is None else correction
     source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view, dtype)
-    computed, returned = np.zeros(1, computed_type(source)).real.dtype, _returned(dtype)
-    with result_row(out, shape_of(given), computed, view, source, returned=returned) as (result, row):
+    computed, stored = np.zeros(1, computed_type(source)).real.dtype, returned(dtype_of(lazy.of(a)), dtype)
+    with result_row(out, shape_of(given), computed, view, source, returned=stored) as (result, row):
         means = _combined(view, source, given, functional.plus, _divided(lines.n, source))
         squares = lazy.At(_Deviation(lines, means), source)
         _combine_into(view, squares, given, row, functional.plus, _divided(max(lines.n - ddof, 0), source))
@@ -269,7 +271,8 @@ def logsumexp(
 ) -> Any:
     """The logarithm of the sum of the elements' exponentials, also where these overflow (scipy: ``logsumexp``)."""
     source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view)
-    with result_row(out, shape_of(given), computed_type(source), view, source) as (result, row):
+    stored = returned(dtype_of(lazy.of(a)), None)
+    with result_row(out, shape_of(given), computed_type(source), view, source, returned=stored) as (result, row):
         largest = _combined(view, source, given, functional.max, None)
         # Stored, because a reduction has its source in many places, and drivers take long for each copy of `exp`.
         powers = amp.array(source.extent, largest.dtype, accelerator_view=view)
@@ -329,7 +332,7 @@ def minmax_of(
     source, lines = in_lines(a, axis, keepdims)
     other = source if b is a else in_lines(b, axis, keepdims)[0]
     dtype = computed_type(source)
-    least, largest = (output(each, shape_of(lines), dtype, view, source) for each in outs)
+    least, largest = (output(each, shape_of(lines), dtype_of(a), view, source) for each in outs)
     pairs = amp.array(least.extent, pair_of(dtype, dtype), accelerator_view=view)
     combine(view, lazy.zip(source, other), lines, pairs.reshape(-1), _Extremes(pair_of(dtype, dtype)))
     amp.parallel_for_each(view, pairs.extent, _apart, pairs, least, largest)

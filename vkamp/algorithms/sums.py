@@ -11,11 +11,11 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import dtype_of, is_float_of_memory, place
-from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type, widened
+from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type_of, widened
 from vkamp.algorithms._digits import words_in
-from vkamp.algorithms._operators import Is, like
+from vkamp.algorithms._operators import Is, like, refuse_order
 from vkamp.algorithms._results import result_row, type_of_sums
-from vkamp.algorithms.reduce import combine, count_if, reduce, shape_of
+from vkamp.algorithms.reduce import combine, count_if, shape_of
 from vkamp.algorithms.reduce_axis import Axes, in_lines
 from vkamp.algorithms.scalars import device_scalar
 
@@ -25,7 +25,7 @@ def _combined(
 ) -> Any:
     """A sum or product; ``wide`` combines integers of 64 bits in two words, where the device lacks them."""
     given = lazy.of(a)
-    dtype = type_of_sums(dtype, out, sum_type(dtype_of(given)))
+    dtype = type_of_sums(dtype, out, sum_type_of(a))
     source, lines = in_lines(given, axis, keepdims)
     view = place(accelerator_view, given, out)
     with result_row(out, shape_of(lines), dtype, view, source) as (result, row):
@@ -41,6 +41,16 @@ def _combined(
             amp.parallel_for_each(view, row.extent, _convert, total, row)
         else:
             combine(view, converted(source, dtype), lines, row, op)
+    return device_scalar(result) if lines is None else result
+
+
+def _extreme(a: Any, op: Any, axis: Axes, keepdims: bool, out: Any, accelerator_view: Any) -> Any:
+    given = lazy.of(a)
+    refuse_order(op, dtype_of(given))
+    source, lines = in_lines(given, axis, keepdims)
+    view = place(accelerator_view, given, out)
+    with result_row(out, shape_of(lines), dtype_of(given), view, source) as (result, row):
+        combine(view, source, lines, row, op)
     return device_scalar(result) if lines is None else result
 
 
@@ -75,7 +85,7 @@ def min(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The smallest element, or the smallest ones along an ``axis``; NaN if one element is NaN."""
-    return reduce(a, functional.min, axis=axis, keepdims=keepdims, out=out, accelerator_view=accelerator_view)
+    return _extreme(a, functional.min, axis, keepdims, out, accelerator_view)
 
 
 def max(
@@ -87,7 +97,7 @@ def max(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The largest element, or those along an ``axis``; NaN if there is one."""
-    return reduce(a, functional.max, axis=axis, keepdims=keepdims, out=out, accelerator_view=accelerator_view)
+    return _extreme(a, functional.max, axis, keepdims, out, accelerator_view)
 
 
 def prod(

@@ -19,6 +19,7 @@ import vkamp as amp
 from vkamp.algorithms import _arguments, _choose, lazy
 from vkamp.algorithms._arguments import (
     axis_of,
+    computed_as,
     computed_type,
     dtype_of,
     element,
@@ -412,13 +413,20 @@ def where(
 ) -> Any:
     """The elements of ``x`` where a condition is not zero, and those of ``y`` elsewhere; all have the same extent.
 
-    ``x`` and ``y`` may also be numbers: of the type of the other one, or else in 32 bits.
+    The result has the type to which numpy promotes theirs. ``x`` and ``y`` may also be numbers: of the type of the
+    other one, or else in 32 bits.
     """
     extent = lazy.of(condition).extent
-    either = [each for each in (x, y) if not _is_number(each)]
-    dtype = dtype_of(lazy.of(either[0])) if either else amp.result_type(_chosen, 1, x, y)
+    either = [dtype_of(lazy.of(each)) for each in (x, y) if not _is_number(each)]
+    dtype = either[0] if either else amp.result_type(_chosen, 1, x, y)
     x, y = (lazy.constant(value(each, dtype), extent) if _is_number(each) else each for each in (x, y))
-    return computed(lazy.map(_chosen, condition, x, y), out, accelerator_view)
+    stored = np.result_type(*either) if either and all(map(_is_widened, either)) else None
+    return computed(lazy.map(_chosen, condition, x, y), out, accelerator_view, stored)
+
+
+def _is_widened(dtype: np.dtype[Any]) -> bool:
+    """Whether kernels compute with elements of a type in another one."""
+    return computed_as(dtype) != dtype
 
 
 def _is_number(x: Any) -> bool:
