@@ -155,6 +155,8 @@ from vkamp.lang.vectors import uint_2 as uint_2
 from vkamp.lang.vectors import uint_3 as uint_3
 from vkamp.lang.vectors import uint_4 as uint_4
 from vkamp.lang.views import array_view as array_view
+from vkamp.lang.words import from_words as from_words
+from vkamp.lang.words import to_words as to_words
 from vkamp.prebuilt import VERSION as _VERSION
 from vkamp.prebuilt import use_artifacts as use_artifacts
 from vkamp.progress import current as _current_activity

@@ -145,7 +145,7 @@ def test_operators_over_many_tiles(accelerator_view, monkeypatch, op):
 
 
 @amp.func
-def look_by_maxima(t_idx, status, left, has, own, op, before, state, *, words: amp.constant):
+def look_by_maxima(t_idx, status, left, has, own, op, before, state):
     """As ``_look_at_many``, with largest numbers of a subgroup in place of ballots."""
     lane = amp.subgroup.lane()
     size = min(amp.subgroup.size(), math.prod(t_idx.tile_extent))
@@ -153,7 +153,7 @@ def look_by_maxima(t_idx, status, left, has, own, op, before, state, *, words: a
     missing = 0
     while left > 0 and looks < 64:
         at = left - size + lane
-        flag, value = carrying.published(status, max(at, 0), own, words=words)
+        flag, value = carrying.published(status, max(at, 0), own)
         flag = flag if at >= 0 else amp.uint32(1)
         first = amp.subgroup.max(lane if flag == 2 else -1)
         empty = amp.subgroup.max(lane if flag == 0 and lane > first else -1)

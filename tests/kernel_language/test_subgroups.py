@@ -526,3 +526,18 @@ def test_sizes_of_the_reference_accelerator(monkeypatch: pytest.MonkeyPatch):
         amp.reference_subgroups(3),
     ):
         pass
+
+
+@amp.kernel
+def halves_from_below(t_idx, a, moved, sums):
+    moved[t_idx] = amp.subgroup.shuffle_up(a[t_idx], 1)
+    sums[t_idx] = amp.subgroup.inclusive_scan(a[t_idx], lambda p, q: p + q)
+
+
+def test_vectors_of_float16(accelerator_view):
+    raw = np.random.default_rng(1).integers(-4, 5, (N, 3)).astype(np.float16)
+    a, moved, sums = (amp.array(amp.extent(N), amp.half3, raw, accelerator_view=accelerator_view) for _ in range(3))
+    amp.parallel_for_each(accelerator_view, amp.extent(N).tile(TILE), halves_from_below, a, moved, sums)
+    for group in subgroups_of(accelerator_view)[0]:
+        np.testing.assert_array_equal(np.asarray(sums)[group], np.cumsum(raw[group], axis=0))
+        np.testing.assert_array_equal(np.asarray(moved)[group], raw[[group[0], *group[:-1]]])

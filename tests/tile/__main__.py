@@ -1,8 +1,8 @@
 """Scans in one launch, of which chosen tiles publish late or never: ``python -m tests.tile NAME... --runs 100000``.
 
-Each run scans other numbers, of another size, by tiles of 8 threads that each drop their publications with another
-probability (0 to 100 %) or delay them.  The reference accelerator takes subgroups of 1 to 128 threads in turn, and
-random schedules.  It prints the runs that differ from numpy, and returns 1 if any does.
+Each run scans other values, of another type and number, by tiles of 8 threads that each drop their publications with
+another probability (0 to 100 %) or delay them.  The reference accelerator takes subgroups of 1 to 128 threads in turn,
+and random schedules.  It prints the runs that differ from numpy, and returns 1 if any does.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ import time
 import numpy as np
 
 import vkamp as amp
-from tests.tile.scans import composed, scanned, then
-from vkamp.algorithms import functional
+from tests.tile.scans import ROWS, same_values, scanned
+from vkamp import tile
 
 carry_module = importlib.import_module("vkamp.tile.carry")
 publish = carry_module.publish
 THREADS = 8
 LANES = (1, 4, 8, 32, 64, 128)
+#: The rows of values, the last one on devices that have its type.
+NAMES = ("int32", "uint2", "segments", "int64")
 
 
 @amp.func
-def disturbed(status, number, value, flag, *, words: amp.constant):
+def disturbed(status, number, value, flag):
     """Publishes late or never, as the last row of the status says: a seed, percents, and rounds of waiting."""
     last = status.extent[0] - 1
     chance = ((amp.uint32(number) + status[last, 0]) * 2654435761 >> 8) % 100
@@ -34,7 +36,7 @@ def disturbed(status, number, value, flag, *, words: amp.constant):
         if chance < status[last, 1] >> 8:
             for _ in range(100):
                 amp.atomic_fetch_or(status[number, 0], 0)
-        publish(status, number, value, flag, words=words)
+        publish(status, number, value, flag)
 
 
 def run(view: amp.accelerator_view, seed: int, most: int) -> bool:
@@ -44,21 +46,17 @@ def run(view: amp.accelerator_view, seed: int, most: int) -> bool:
     tiles = -(-n // THREADS)
     dropped = int(random.choice([0, 5, 10, 25, 50, 90, 100]))
     late = int(random.choice([0, 0, 50, 100]))
-    is_pair = seed % 2
-    status = np.zeros((tiles + 1, 4 if is_pair else 2), np.uint32)
+    names = NAMES if "int64" in view.accelerator.features else NAMES[:-1]
+    row = ROWS[names[seed % len(names)]]
+    status = np.zeros((tiles + 1, tile.carry_words(row.dtype)), np.uint32)
     status[tiles, :2] = random.integers(0, 1 << 32), dropped | late << 8
-    if is_pair:
-        raw = random.integers(0, 1 << 32, (n, 2), dtype=np.uint32)
-        dtype, op, expected = amp.uint2, then, composed(raw)
-    else:
-        raw = random.integers(-(1 << 31), 1 << 31, n).astype(np.int32)
-        dtype, op, expected = np.int32, functional.plus, np.cumsum(raw, dtype=np.int32)
-    values = amp.array(amp.extent(n), dtype, raw, accelerator_view=view)
-    out = amp.array(amp.extent(n), dtype, accelerator_view=view)
+    raw = row.raw(random, n)
+    values = amp.array(amp.extent(n), row.dtype, raw, accelerator_view=view)
+    out = amp.array(amp.extent(n), row.dtype, accelerator_view=view)
     counter = amp.array(np.zeros(1, np.uint32), accelerator_view=view)
     words = amp.array(status, accelerator_view=view)
-    amp.parallel_for_each(view, amp.extent(tiles * THREADS).tile(THREADS), scanned, values, out, counter, words, op)
-    return bool((np.asarray(out) == expected).all())
+    amp.parallel_for_each(view, amp.extent(tiles * THREADS).tile(THREADS), scanned, values, out, counter, words, row.op)
+    return same_values(row, np.asarray(out), row.expected(raw))
 
 
 def many(name: str, runs: int, seed: int = 0) -> int:

@@ -111,6 +111,10 @@ _DOMAINS: dict[str, tuple[Domain, ...]] = {
 LEFT_OUT = {
     "half_as_bits": "it is `x.view(dtype)` of 16 bits, and has no name; tested by row",
     "bits_as_half": "it is `x.view(dtype)` of 16 bits, and has no name; tested by row",
+    **dict.fromkeys(
+        ("double_low_word", "double_high_word", "words_as_double"),
+        "it is a part of `amp.to_words` and `amp.from_words`, and has no name; tested by type",
+    ),
     "precise_nan": "its result cannot be compared; tested by row",
     "precise_nextafter": "its result has 24 bits; tested by row",
     **{row.name: "only legalization uses it" for row in NARROW_ROWS},

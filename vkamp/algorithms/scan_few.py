@@ -126,7 +126,7 @@ def _total_before(
         flag = amp.uint32(0)
         looks = 0
         while rank < number and flag == 0 and looks < _LOOKS:
-            flag, value = published(status, state[0] * room + rank, like, words=1, by_loads=True)
+            flag, value = published(status, state[0] * room + rank, like, by_loads=True)
             looks += 1
         if rank < number and flag == 0:
             amp.atomic_fetch_min(state[1], rank)
@@ -135,7 +135,7 @@ def _total_before(
         if missing < tiles:
             again = _total_of(t_idx, source, n, op, parts, missing, like, rows=rows, commutes=commutes)
             if rank == 0:
-                publish_if_empty(status, state[0] * room + missing, again, TOTAL, words=1)
+                publish_if_empty(status, state[0] * room + missing, again, TOTAL)
                 state[1] = tiles
             t_idx.barrier.wait_with_tile_static_memory_fence()
         else:
@@ -206,7 +206,7 @@ def _scan_tile(
     _wait(t_idx, in_place=in_place)
     upto, total = _over_subgroups(op, parts, amp.subgroup.count())
     if rank == 0:
-        publish(status, state[0] * room + number, total, TOTAL, words=1)
+        publish(status, state[0] * room + number, total, TOTAL)
     for at in range(number * t_idx.tile_dim0 + rank, room, tiles * t_idx.tile_dim0):
         amp.atomic_store(status[(1 - state[0]) * room + at, 0], 0, "relaxed")
         amp.atomic_store(status[(1 - state[0]) * room + at, 1], 0, "relaxed")

@@ -55,6 +55,8 @@ from vkamp.front.values import (
     TupleValue,
     Value,
 )
+from vkamp.front.words import NAMES as WORD_FUNCTIONS
+from vkamp.front.words import call_words
 from vkamp.ir import nodes as ir
 from vkamp.ir.algebra import operation
 from vkamp.ir.builtins import ATOMICS, BUILTINS, TUPLES
@@ -537,6 +539,8 @@ def _language_function(ctx: Context, name: str, node: ast.Call) -> Value:
     if name in MATRIX_FUNCTIONS:
         return call_matrix(ctx, name, node)
     no_keywords(ctx, node)
+    if name in WORD_FUNCTIONS:
+        return call_words(ctx, name, node)
     if name in FENCES:
         return _fence_function(ctx, name, node)
     if name in ATOMICS:

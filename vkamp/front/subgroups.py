@@ -100,7 +100,7 @@ def _scalar(ctx: Context, row: SubgroupRow, value: ir.Expr, others: list[ir.Expr
 def _vector(ctx: Context, row: SubgroupRow, vector: ir.Expr, others: list[ir.Expr], node: ast.Call) -> ir.Expr:
     kind, span = vector.type, ctx.span(node)
     assert isinstance(kind, Vector)
-    if kind.element.name not in row.types or (isinstance(kind, Complex) and not (row.moves or row.is_sum)):
+    if not _takes(row, kind.element) or (isinstance(kind, Complex) and not (row.moves or row.is_sum)):
         _refused_value(ctx, row, node.args[0], kind)
     whole = ctx.stable(vector, "vector")
     parts = (ir.Swizzle(span, kind.element, whole, letter) for letter in kind.letters)
@@ -146,9 +146,14 @@ def _value(ctx: Context, row: SubgroupRow, number: Constant | Number, node: ast.
     kind = convert.scalar_type(number)
     if kind == BOOL and kind.name not in row.types:
         kind = INT32
-    if kind.name not in row.types and not (kind == FLOAT16 and "float32" in row.types):
+    if not _takes(row, kind):
         _refused_value(ctx, row, node, kind)
     return convert.convert(ctx, number, kind, node)
+
+
+def _takes(row: SubgroupRow, kind: Scalar) -> bool:
+    """Whether a row's function takes numbers of a type; those of 16 bits are exchanged in float32."""
+    return kind.name in row.types or (kind == FLOAT16 and "float32" in row.types)
 
 
 def _refused_value(ctx: Context, row: SubgroupRow, node: ast.expr, kind: Scalar | Vector) -> NoReturn:

@@ -63,7 +63,15 @@ def _to_half(x: Any) -> Any:
     return np.float32(np.uint16(int(x) & 0xFFFF).view(np.float16))
 
 
-#: The rows without a spelling are `x.view(dtype)` of 16 bits.
+def _double_word(k: int) -> Callable[[Any], Any]:
+    return lambda x: np.array([x], np.float64).view("<u4")[k]
+
+
+def _of_words(low: Any, high: Any) -> Any:
+    return np.array([low, high], "<u4").view("<f8")[0]
+
+
+#: The rows without a spelling are `x.view(dtype)` of 16 bits, and the words of a float64 in `to_words`.
 BIT_ROWS: tuple[BuiltinRow, ...] = (
     _row("uint", "The bits as an unsigned integer of the same size; of a short vector, by components."),
     _row("int", "The bits as a signed integer of the same size; of a short vector, by components."),
@@ -72,4 +80,10 @@ BIT_ROWS: tuple[BuiltinRow, ...] = (
                "The bits of a float16.", ((0.0,), (1.5,), (-2.0,))),
     BuiltinRow("bits_as_half", (), ("U",), "float32", {"uint32": "unpackHalf2x16({0}).x"}, _to_half,
                "The value of the float16 that has these bits.", ((0,), (15360,), (49152,))),
+    BuiltinRow("double_low_word", (), ("D",), "uint32", "unpackDouble2x32({0}).x", _double_word(0),
+               "The lower 32 bits of a float64.", ((0.1,), (-2.5,), (1e300,))),
+    BuiltinRow("double_high_word", (), ("D",), "uint32", "unpackDouble2x32({0}).y", _double_word(1),
+               "The upper 32 bits of a float64.", ((0.1,), (-2.5,), (1e300,))),
+    BuiltinRow("words_as_double", (), ("U", "U"), "float64", "packDouble2x32(uvec2({0}, {1}))", _of_words,
+               "The float64 that has these words, the lower one first.", ((0, 0), (1, 1072693248), (7, 3221225472))),
 )  # fmt: skip

@@ -5,7 +5,7 @@ or a private array of items.
 """
 
 from vkamp.tile import exchange
-from vkamp.tile.carry import carry, ticket
+from vkamp.tile.carry import carry, carry_words, ticket
 from vkamp.tile.exchange import broadcast, shift
 from vkamp.tile.histogram import histogram
 from vkamp.tile.load import load, store
@@ -20,7 +20,7 @@ from vkamp.tile.sort import sort, topk
 from vkamp.tile.votes import all, any, count
 
 __all__ = [
-    "adjacent_difference", "all", "any", "broadcast", "carry", "count", "discontinuity", "exchange", "exclusive_scan",
-    "histogram", "inclusive_scan", "load", "matmul", "merge_sort", "radix_rank", "reduce", "run_length_decode",
-    "scan_of", "shift", "sort", "store", "ticket", "topk",
+    "adjacent_difference", "all", "any", "broadcast", "carry", "carry_words", "count", "discontinuity", "exchange",
+    "exclusive_scan", "histogram", "inclusive_scan", "load", "matmul", "merge_sort", "radix_rank", "reduce",
+    "run_length_decode", "scan_of", "shift", "sort", "store", "ticket", "topk",
 ]  # fmt: skip

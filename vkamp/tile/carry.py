@@ -42,36 +42,26 @@ def ticket(t_idx: Any, counter: Any) -> Any:
     return amp.int32(number[0])
 
 
+def carry_words(dtype: Any) -> int:
+    """How many words the rows of a status have for totals of a type: two for each word of :func:`amp.to_words`."""
+    return 2 * len(amp.to_words(np.zeros((), dtype)[()]))
+
+
 @amp.func
 def carry(t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: Any) -> Any:
     """``op`` of the totals of the tiles before tile ``number``, in their order; meaningless for tile 0.
 
-    Each thread of the tile must call it exactly once, with the tile's :func:`ticket` and total.  The total is a number
-    of 32 bits or a short vector of such numbers.  ``status`` has one row for each tile, of two words (uint32) for each
-    number, which are 0 before the launch.  ``op`` is associative and need not commute.  ``total_of(number)`` computes
-    the total of another tile again, by all threads, with the same bits; the launch must not write what it reads.
+    Each thread of the tile must call it exactly once, with the tile's :func:`ticket` and total.  The total is a value
+    of any type: a number, a bool, a complex number, a short vector or a struct.  ``status`` has one row for each tile,
+    of :func:`carry_words` words (uint32), which are 0 before the launch.  ``op`` is associative and need not commute.
+    ``total_of(number)`` computes the total of another tile again, by all threads, with the same bits.  A tile may
+    overwrite what others read in it when this call has returned.
     """
-    kind = type(total)
-    if kind == amp.float2 or kind == amp.int2 or kind == amp.uint2:
-        found = _carry(t_idx, status, number, total, op, total_of, words=2)
-    elif kind == amp.float3 or kind == amp.int3 or kind == amp.uint3:
-        found = _carry(t_idx, status, number, total, op, total_of, words=3)
-    elif kind == amp.float4 or kind == amp.int4 or kind == amp.uint4:
-        found = _carry(t_idx, status, number, total, op, total_of, words=4)
-    else:
-        found = _carry(t_idx, status, number, total, op, total_of, words=1)
-    return found
-
-
-@amp.func
-def _carry(
-    t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: Any, *, words: amp.constant
-) -> Any:  # fmt: skip
     before = amp.tile_static(1, type(total))
     state = amp.tile_static(3, amp.int32)
     rank = rank_of(t_idx)
     if rank == 0:
-        publish(status, number, total, PREFIX if number == 0 else TOTAL, words=words)
+        publish(status, number, total, PREFIX if number == 0 else TOTAL)
         before[0] = total
     # The number of tiles that are still to be combined, whether some are, and their value.
     left = amp.int32(number)
@@ -88,9 +78,9 @@ def _carry(
             and amp.target.has("subgroup_shuffle_relative")
         ):
             if amp.subgroup.id() == 0:
-                _look_at_many(t_idx, status, left, has, own, op, before, state, words=words)
+                _look_at_many(t_idx, status, left, has, own, op, before, state)
         elif rank == 0:
-            _look(status, left, has, own, op, before, state, words=words)
+            _look(status, left, has, own, op, before, state)
         t_idx.barrier.wait_with_tile_static_memory_fence()
         left = state[0]
         missing = state[1]
@@ -100,62 +90,26 @@ def _carry(
         if left > 0:
             again = total_of(missing)
             if rank == 0:
-                publish_if_empty(status, missing, again, PREFIX if missing == 0 else TOTAL, words=words)
+                publish_if_empty(status, missing, again, PREFIX if missing == 0 else TOTAL)
     if rank == 0 and number > 0:
-        publish(status, number, op(own, total), PREFIX, words=words)
+        publish(status, number, op(own, total), PREFIX)
     # Others must not see what this tile writes from here on before what it has published.
     t_idx.barrier.wait()
     return own
 
 
 @amp.func
-def _bits(value: Any, *, k: amp.constant, words: amp.constant) -> Any:
-    """The bits of the number ``k`` of a value of ``words`` numbers."""
-    bits = amp.asuint(value)
-    if words == 1:
-        found = bits
-    elif k == 0:
-        found = bits.x
-    elif k == 1:
-        found = bits.y
-    elif k == 2:
-        found = bits.z
-    else:
-        found = bits.w
-    return found
-
-
-@amp.func
-def _value(bits: Any, like: Any, *, words: amp.constant) -> Any:
-    """The value of the type of ``like`` with these bits."""
-    kind = type(like)
-    if words == 1:
-        found = bits[0].view(kind)
-    else:
-        one = type(like.x)
-        if words == 2:
-            found = kind(bits[0].view(one), bits[1].view(one))
-        elif words == 3:
-            found = kind(bits[0].view(one), bits[1].view(one), bits[2].view(one))
-        else:
-            found = kind(bits[0].view(one), bits[1].view(one), bits[2].view(one), bits[3].view(one))
-    return found
-
-
-@amp.func
-def publish(status: Any, number: Any, value: Any, flag: Any, *, words: amp.constant) -> None:
+def publish(status: Any, number: Any, value: Any, flag: Any) -> None:
     """Stores a value and what it is in the row of a tile."""
-    for k in amp.static_range(words):
-        bits = _bits(value, k=k, words=words)
+    for k, bits in enumerate(amp.to_words(value)):
         amp.atomic_exchange(status[number, 2 * k], flag | (bits & 0xFFFF))
         amp.atomic_exchange(status[number, 2 * k + 1], flag | (bits >> 16))
 
 
 @amp.func
-def publish_if_empty(status: Any, number: Any, value: Any, flag: Any, *, words: amp.constant) -> None:
+def publish_if_empty(status: Any, number: Any, value: Any, flag: Any) -> None:
     """Publishes the total of another tile, unless that has published something itself."""
-    for k in amp.static_range(words):
-        bits = _bits(value, k=k, words=words)
+    for k, bits in enumerate(amp.to_words(value)):
         empty = amp.uint32(0)
         amp.atomic_compare_exchange(status[number, 2 * k], empty, flag | (bits & 0xFFFF))
         empty = amp.uint32(0)
@@ -163,16 +117,16 @@ def publish_if_empty(status: Any, number: Any, value: Any, flag: Any, *, words: 
 
 
 @amp.func
-def published(status: Any, number: Any, like: Any, *, words: amp.constant, by_loads: amp.constant = False) -> Any:
+def published(status: Any, number: Any, like: Any, *, by_loads: amp.constant = False) -> Any:
     """``(flag, value)`` of a tile; the flag is 0 until all words are of one kind.
 
     ``by_loads``: by loads, which serve many tiles that look at the same one sooner.  The looks of :func:`carry` are
     sooner by atomic operations.
     """
-    bits = amp.private(words, amp.uint32)
+    bits = amp.private(len(amp.to_words(like)), amp.uint32)
     any_ = amp.uint32(0)
     all_ = amp.uint32(3)
-    for k in amp.static_range(words):
+    for k in amp.static_range(len(bits)):
         if by_loads:
             low = amp.atomic_load(status[number, 2 * k], "relaxed")
             high = amp.atomic_load(status[number, 2 * k + 1], "relaxed")
@@ -182,17 +136,15 @@ def published(status: Any, number: Any, like: Any, *, words: amp.constant, by_lo
         bits[k] = (low & 0xFFFF) | (high & 0xFFFF) << 16
         any_ |= low >> 30 | high >> 30
         all_ &= low >> 30 & high >> 30
-    return all_ if all_ == any_ else amp.uint32(0), _value(bits, like, words=words)
+    return all_ if all_ == any_ else amp.uint32(0), amp.from_words(type(like), bits)
 
 
 @amp.func
-def _look(
-    status: Any, left: Any, has: Any, own: Any, op: Any, before: Any, state: Any, *, words: amp.constant
-) -> None:  # fmt: skip
+def _look(status: Any, left: Any, has: Any, own: Any, op: Any, before: Any, state: Any) -> None:
     """One thread combines the tiles before ``left``, as far as they are there."""
     looks = 0
     while left > 0 and looks < _LOOKS:
-        flag, value = published(status, left - 1, own, words=words)
+        flag, value = published(status, left - 1, own)
         if flag == 0:
             looks += 1
         else:
@@ -208,7 +160,7 @@ def _look(
 
 @amp.func
 def _look_at_many(
-    t_idx: Any, status: Any, left: Any, has: Any, own: Any, op: Any, before: Any, state: Any, *, words: amp.constant
+    t_idx: Any, status: Any, left: Any, has: Any, own: Any, op: Any, before: Any, state: Any
 ) -> None:  # fmt: skip
     """The threads of a subgroup each look at one tile before ``left``, the last thread at the nearest."""
     lane = amp.subgroup.lane()
@@ -219,7 +171,7 @@ def _look_at_many(
     while left > 0 and looks < _LOOKS:
         at = left - size + lane
         # All lanes look, without a branch.
-        flag, value = published(status, max(at, 0), own, words=words)
+        flag, value = published(status, max(at, 0), own)
         flag = flag if at >= 0 else amp.uint32(1)
         # Nothing before the last prefix is needed. By ballots: NVIDIA's driver gives wrong largest lanes here.
         first = amp.subgroup.ballot_find_msb(amp.subgroup.ballot(flag == 2))
