@@ -196,6 +196,12 @@ for axis in (None, 0, 1):
         lambda a, axis=axis: logsumexp(a, axis),
         dtypes=FLOAT, tolerance=1e-4, rank=2,
     )  # fmt: skip
+row(
+    "logsumexp",
+    lambda a, k: alg.logsumexp(a, axis=1, dtype=np.float16, **k),
+    lambda a: logsumexp(a.astype(np.float32), 1).astype(np.float16),
+    dtypes=WORDS, tolerance=1e-3, rank=2,
+)  # fmt: skip
 row("count", lambda a, k: alg.count(a, 7, **k), lambda a: (a == 7).sum())
 row("count_if", lambda a, k: alg.count_if(a, lambda x: x > 9, axis=1, **k), lambda a: (a > 9).sum(1), rank=2)
 row("count_nonzero", lambda a, k: alg.count_nonzero(a, axis=0, **k), lambda a: np.count_nonzero(a, 0), rank=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -91,7 +93,50 @@ def totals(parts, start=0):
     return np.array([start + part.sum() for part in parts], np.int32)
 
 
+def best(e, k, largest):
+    order = np.argsort(-e if largest else e, kind="stable")[:k]
+    return e[order], order
+
+
+def nth(e, k):
+    """The element at a position in the order, or at the nearest one."""
+    return np.sort(e)[min(max(k + len(e) if k < 0 else k, 0), len(e) - 1)] if len(e) else 0
+
+
+@amp.func
+def half(x):
+    return amp.float32(x) / 2
+
+
+def of_numpy(f, e, *args, **named):
+    """A statistic in float64; of no elements NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return f(e.astype(np.float64) if len(e) else np.full(1, np.nan), *args, **named)
+
+
+def sum_of_exponentials(e):
+    return np.logaddexp.reduce(e.astype(np.float64), keepdims=True)
+
+
+def in_classes(e):
+    low, high = e < 9, e >= 30
+    return np.r_[e[low], e[high], e[~low & ~high]], low.sum(), high.sum()
+
+
 NUMBERS = np.arange(-9, 99, dtype=np.int32)
+LINES = np.arange(-72, 144, dtype=np.int32).reshape(108, 2)
+KEYS = np.random.default_rng(6).integers(0, 300, N).astype(np.int32)
+
+
+def columns_at(c):
+    return alg.transpose(LINES, accelerator_view=c.values.accelerator_view)
+
+
+def keys_of(e):
+    return np.asarray(KEYS)[: len(e)]
+
+
 OTHER = np.sort(np.random.default_rng(9).integers(0, 60, 301).astype(np.int32))
 FLAGS = (np.arange(N) % 11 == 4).astype(np.uint8)
 #: Offsets that end after some counts, before others, and with the largest one; two segments are empty.
@@ -221,15 +266,67 @@ CASES = {
     ),
     "flip": (alg.flip, lambda e: e[::-1]),
     "take": (lambda c: alg.take(NUMBERS, c), lambda e: e - 9),
+    "take lines": (lambda c: alg.take(LINES, c, 0), lambda e: np.take(LINES, e, 0)),
+    "take along the last axis": (
+        lambda c: alg.take(columns_at(c), alg.transform(lambda x: -1 - x, c), axis=-1),
+        lambda e: np.take(LINES.T, -1 - e, -1),
+    ),
+    "mean, var, std": (
+        lambda c: (alg.mean(c), alg.var(c, ddof=1.5), alg.std(c, correction=2)),
+        lambda e: (of_numpy(np.mean, e), of_numpy(np.var, e, ddof=1.5), of_numpy(np.std, e, ddof=2)),
+    ),
+    "var along an axis": (
+        lambda c: (alg.mean(c, keepdims=True), alg.var(c, axis=0, dtype=np.float16)),
+        lambda e: (of_numpy(np.mean, e, keepdims=True), np.float16(of_numpy(np.var, e))),
+    ),
+    "logsumexp": (
+        lambda c: (alg.logsumexp(c), alg.logsumexp(c, keepdims=True, dtype=np.float16)),
+        lambda e: (sum_of_exponentials(e)[0], sum_of_exponentials(e).astype(np.float16)),
+    ),
+    "quantile": (
+        lambda c: (alg.quantile(c, 0.3), alg.quantile(alg.transform(half, c), (0, 0.4, 1), keepdims=True)),
+        lambda e: (of_numpy(np.quantile, e, 0.3), of_numpy(np.quantile, e / 2, (0, 0.4, 1)).reshape(3, 1)),
+    ),
+    "nth_element": (
+        lambda c: (alg.nth_element(c, 3), alg.nth_element(c, -4), alg.nth_element(c, 3, less=reversed_less)),
+        lambda e: (nth(e, 3), nth(e, -4), -nth(-e, 3)),
+    ),
+    "topk": (lambda c: alg.topk(c, 40), lambda e: best(e, 40, True)),
+    "smallest of topk": (lambda c: alg.topk(c, 3, largest=False, axis=None), lambda e: best(e, 3, False)),
+    "sort_by_key": (lambda c: alg.sort_by_key(c, c, less=reversed_less), lambda e: (e[::-1], e[::-1])),
+    "sort_by_key of plain keys": (
+        lambda c: alg.sort_by_key(KEYS, c, descending=True),
+        lambda e: (best(keys_of(e), N, True)[0], e[best(keys_of(e), N, True)[1]]),
+    ),
+    "diff": (lambda c: (alg.diff(c), alg.diff(c, 3)), lambda e: (np.diff(e), np.diff(e, 3))),
+    "adjacent_difference": (alg.adjacent_difference, lambda e: np.diff(e, prepend=0)),
+    "partition3": (lambda c: alg.partition3(c, lambda x: x < 9, lambda x: x >= 30), in_classes),
+    "histogram": (
+        lambda c: (alg.histogram(c, 7, (2, 40))[0], alg.histogram(c, 7, (2, 40), c)[0]),
+        lambda e: (np.histogram(e, 7, (2, 40))[0], np.histogram(e, 7, (2, 40), weights=e)[0]),
+    ),
+    "histogram_range": (
+        lambda c: (alg.histogram_range(c, [-9, 3, 30]), alg.histogram(c, [3, 9, 10], weights=KEYS)[0]),
+        lambda e: (np.histogram(e, [-9, 3, 30])[0], np.histogram(e, [3, 9, 10], weights=keys_of(e))[0]),
+    ),
+    "bincount": (
+        lambda c: (alg.bincount(c, bins=20), alg.bincount(KEYS, weights=c, bins=300)),
+        lambda e: (np.bincount(e, minlength=20)[:20], np.bincount(keys_of(e), e, 300)),
+    ),
 }  # fmt: skip
 
 
-def check(found, expected):
+#: The rows of numbers that are rounded.
+ROUNDED = {"mean, var, std", "var along an axis", "logsumexp", "quantile"}
+
+
+def check(found, expected, tolerance=0):
     if not isinstance(found, tuple):
         found, expected = (found,), (expected,)
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(np.asarray(one), other)
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(np.asarray(one), other, rtol=tolerance, atol=tolerance)
 
 
 def check_each_count(view, name):
@@ -238,7 +335,8 @@ def check_each_count(view, name):
     for count in COUNTS:
         # Elements after the selected ones are small, so that they would come first in the order.
         given = np.where(np.arange(N) < count, raw, -5).astype(np.int32)
-        check(call(alg.select(amp.array(given, accelerator_view=view), is_wanted)), expected(raw[:count]))
+        found = call(alg.select(amp.array(given, accelerator_view=view), is_wanted))
+        check(found, expected(raw[:count]), 2e-3 if name in ROUNDED else 0)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -263,17 +361,16 @@ def test_counts_that_change_in_a_capture(accelerator, name):
     raw = np.sort(np.random.default_rng(5).integers(0, 50, N).astype(np.int32))
     view = direct_view(accelerator)
     a = amp.array(raw, accelerator_view=view)
-    other = amp.array(OTHER, accelerator_view=view)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "OTHER", other)
-        patch.setitem(globals(), "NUMBERS", amp.array(NUMBERS, accelerator_view=view))
+        for plain in ("KEYS", "LINES", "NUMBERS", "OTHER"):
+            patch.setitem(globals(), plain, amp.array(globals()[plain], accelerator_view=view))
         call(alg.select(a, is_wanted))
         with amp.capture() as graph:
             found = call(alg.select(a, is_wanted))
     for count in (N, 0, 700, 1, 5, N):
         amp.copy(np.where(np.arange(N) < count, raw, -5).astype(np.int32), a)
         graph.replay()
-        check(found, expected(raw[:count]))
+        check(found, expected(raw[:count]), 2e-3 if name in ROUNDED else 0)
 
 
 @pytest.mark.sample("llvmpipe", "reference")
@@ -387,3 +484,123 @@ def test_targets_and_errors_of_sets_and_segments(accelerator_view):
     ):  # fmt: skip
         with pytest.raises(error, match=message):
             call()
+
+
+def in_order_of(e, largest):
+    """The positions in the order of ``topk``: NaN counts as larger than all numbers."""
+    rank = np.argsort(np.argsort(np.where(np.isnan(e), np.inf, e) if e.dtype.kind == "f" else e, kind="stable"))
+    rank = np.unique(e, return_inverse=True)[1] if len(e) else rank
+    return np.argsort(-rank if largest else rank, kind="stable")
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float16, np.float32, np.int64])
+@pytest.mark.parametrize("n", [1, 300])
+def test_elements_keep_their_type(accelerator_view, dtype, n):
+    """Elements after the count are the largest or smallest ones of their type, or NaN."""
+    limits = np.finfo(dtype) if np.dtype(dtype).kind == "f" else np.iinfo(dtype)
+    raw = (np.random.default_rng(8).integers(0, 90, n) - (0 if np.dtype(dtype).kind == "u" else 40)).astype(dtype)
+    edges = [np.nan, np.inf, -np.inf, np.nan] if np.dtype(dtype).kind == "f" else [limits.max, limits.min] * 2
+    raw[5:297:4], raw[1:5] = edges[0], edges[: n - 1]
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    computes = np.dtype(dtype).itemsize < 8 or "int64" in accelerator_view.accelerator.features
+    for flags in (np.zeros(n, np.uint8), np.ones(n, np.uint8), np.arange(n, dtype=np.uint8) % 5 == 1):
+        c, e = alg.select(a, flags=flags.astype(np.uint8)), raw[flags != 0]
+        falling, rising = in_order_of(e, True), in_order_of(e, False)
+        found = [
+            (alg.topk(c, 30), (e[falling[:30]], falling[:30])),
+            (alg.topk(c, n, largest=False), (e[rising], rising)),
+            (alg.sort(c, descending=True), e[falling]),
+            (alg.argsort(c), rising),
+            (alg.sort_by_key(c, c), (e[rising], e[rising])),
+            (alg.nth_element(c, -2), e[rising[max(len(e) - 2, 0)]] if len(e) else 0),
+            (alg.flip(c), e[::-1]),
+        ]
+        if computes:
+            small = ~(e > 9) & (e < 5)
+            parts = np.r_[e[e > 9], e[small], e[~(e > 9) & ~small]]
+            found.append((alg.partition3(c, lambda x: x > 9, lambda x: x < 5), (parts, (e > 9).sum(), small.sum())))
+            found.append((alg.sort_by_key(c, c, less=sorts_after), (e[falling], e[falling])))
+        for one, expected in found:
+            check(one, expected)
+            values = one[0] if isinstance(one, tuple) else one
+            assert values.dtype == (np.int32 if values is found[3][0] else dtype)
+
+
+@amp.func
+def sorts_after(x, y):
+    return x > y or (x != x and y == y)
+
+
+@pytest.mark.sample("llvmpipe", "reference")
+def test_targets(accelerator_view):
+    raw = np.random.default_rng(2).integers(0, 50, 40).astype(np.int32)
+    c, e = alg.select(amp.array(raw, accelerator_view=accelerator_view), lambda x: x < 25), raw[raw < 25]
+
+    def room(n, dtype=np.int32):
+        return amp.array(n, dtype, accelerator_view=accelerator_view)
+
+    best_of_all, places = room(60, np.float32), room(60)
+    check(alg.topk(c, 60, out=(best_of_all, places)), best(e, 60, True))
+    check(best_of_all, [*np.sort(e)[::-1], *np.asarray(best_of_all)[len(e) :]])
+    both = alg.copy(c), alg.copy(c)
+    in_place = [alg.counted(each.values, c.count) for each in both]
+    check(alg.sort_by_key(*in_place, out=tuple(each.values for each in both)), (np.sort(e), np.sort(e)))
+    check(both[1].values.section(0, len(e)), np.sort(e))
+    for call, extent, dtype, expected in (
+        (lambda out: alg.diff(c, 2, out=out), 38, np.float32, np.diff(e, 2)),
+        (lambda out: alg.partition3(c, lambda x: x > 9, lambda x: x > 3, out=out)[0], 40, np.int32,
+         np.r_[e[e > 9], e[(e > 3) & (e <= 9)], e[e <= 3]]),
+        (lambda out: alg.histogram(c, 5, (0, 25), out=out)[0], 5, np.int64, np.histogram(e, 5, (0, 25))[0]),
+        (lambda out: alg.bincount(c, bins=9, out=out), 9, np.int32, np.bincount(e, minlength=9)[:9]),
+        (lambda out: alg.quantile(c, [0, 1], out=out), 2, np.float32, [e.min(), e.max()]),
+        (lambda out: alg.nth_element(c, 1, out=out), 1, np.float32, np.sort(e)[1]),
+        (lambda out: alg.logsumexp(c, dtype=np.float32, out=out), 1, np.float32, None),
+        (lambda out: alg.take(c, c, 0, out=out), 40, np.int32, None),
+    ):  # fmt: skip
+        out = room(extent, dtype)
+        found = call(out)
+        if expected is not None:
+            check(found, expected)
+        values = found.values if isinstance(found, alg.counted) else getattr(found, "view", found)
+        assert values.overlaps(out)
+        for wrong in (extent - 1, extent + 1):
+            if wrong:
+                with pytest.raises(amp.AmpError, match="^out has "):
+                    call(room(wrong, dtype))
+    for k in (3, 41):
+        with pytest.raises(amp.AmpError, match=rf"^out has extent\(2\), but the result has up to {k} elements$"):
+            alg.topk(c, k, out=(None, room(2)))
+
+
+@pytest.mark.sample("llvmpipe")
+def test_inputs_that_do_not_fit(accelerator_view):
+    a = amp.array(np.arange(9, dtype=np.int32), accelerator_view=accelerator_view)
+    c, other = (alg.select(a, lambda x, most=most: x < most) for most in (5, 6))
+    for call in (
+        lambda: alg.sort_by_key(c, other), lambda: alg.histogram(c, 3, (0, 9), weights=other),
+        lambda: alg.bincount(c, other, bins=4), lambda: alg.histogram_range(c, [0, 9], other),
+    ):  # fmt: skip
+        with pytest.raises(amp.AmpError, match="different counts"):
+            call()
+    lines = alg.take(alg.generate((9, 2), lambda i: i[0] + i[1], accelerator_view=accelerator_view), c, 0)
+    assert repr(lines) == "<counted, at most 9 int32>"
+    check(lines.trim(), np.add.outer(np.arange(5), np.arange(2)))
+    with pytest.raises(
+        TypeError, match=r"^sum takes a counted of one dimension, not of extent\(9, 2\): pass its \.trim"
+    ):
+        alg.sum(lines)
+    for call, error, message in (
+        (lambda: alg.topk(c, 0), ValueError, "cannot find the 0 largest elements"),
+        (lambda: alg.topk(c, 2, axis=1), ValueError, "axis 1 is not one of"),
+        (lambda: alg.diff(c, 0), ValueError, "0 differences of 9 elements"),
+        (lambda: alg.mean(c, axis=1), ValueError, "axis 1 is not one of"),
+        (lambda: alg.logsumexp(c, dtype=np.int32), TypeError, "logarithms of sums are not computed in int32"),
+        (lambda: alg.logsumexp(a, dtype=np.complex64), TypeError, "not computed in complex64"),
+    ):
+        with pytest.raises(error, match=message):
+            call()
+    pairs = alg.select(
+        amp.array(np.zeros(9, [("x", "i4")]), accelerator_view=accelerator_view), flags=np.ones(9, np.uint8)
+    )
+    with pytest.raises(TypeError, match="have no order: give less= or key=$"):
+        alg.sort(pairs)

@@ -13,8 +13,17 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import axis_of, computed_type, is_float_of_memory, outputs, place, value
-from vkamp.algorithms._convert import TO, converted, sum_type
+from vkamp.algorithms._arguments import (
+    axis_of,
+    computed_type,
+    in_words,
+    is_float_of_memory,
+    output,
+    outputs,
+    place,
+    value,
+)
+from vkamp.algorithms._convert import sum_type
 from vkamp.algorithms._counted_parts import (
     ByPosition,
     Differences,
@@ -26,9 +35,12 @@ from vkamp.algorithms._counted_parts import (
     OrElse,
     UntilPair,
     UpToCount,
-    elements_of,
+    check_axis,
     positions_in,
+    together,
+    unsupported,
 )
+from vkamp.algorithms._digits import bits_of, words_in
 from vkamp.algorithms._operators import (
     NOWHERE,
     Flag,
@@ -49,15 +61,11 @@ from vkamp.algorithms.segments import Tails
 from vkamp.algorithms.select import select
 from vkamp.algorithms.sets import same
 from vkamp.algorithms.sort import argsort, taken
-from vkamp.algorithms.statistics import floating, minmax_of, returned
-from vkamp.algorithms.transform import copy, transform
+from vkamp.algorithms.statistics import minmax_of
+from vkamp.algorithms.transform import store, transform
 from vkamp.algorithms.unique import runs_of
 
 _Function = Callable[..., Any]
-
-
-def unsupported(name: str) -> TypeError:
-    return TypeError(f"{name} does not take a counted: pass its .trim(), which waits for the count")
 
 
 def within(c: counted, rest: Any) -> lazy.Lazy:
@@ -84,23 +92,6 @@ def _summed(function: _Function, c: counted, *, dtype: Any = None, **rest: Any) 
     return function(within(c, 0), dtype=sum_type(c.dtype) if dtype is None else dtype, **rest)
 
 
-@amp.func
-def _quotient(total: Any, n: Any) -> Any:
-    return total / n
-
-
-def _mean(function: _Function, c: counted, *, dtype: Any = None, out: Any = None, **rest: Any) -> Any:
-    stored, dtype = returned(c.dtype, dtype), floating(c.dtype, dtype)
-    elements = within(c, 0)
-    from_ = elements if computed_type(elements) == dtype else lazy.map(TO[dtype], elements)
-    mean_of_all = function(from_, **rest)
-    # The mean of the padded input would divide by the capacity.
-    capacity = dtype.type(elements.extent[0])
-    n = lazy.map(TO[dtype], c.count.view)
-    factor = lazy.map(_quotient, lazy.constant(capacity, 1), n)
-    return device_scalar(transform(functional.multiplies, mean_of_all.view, factor, dtype=stored, out=out, **rest))
-
-
 def _combined(source: lazy.Lazy, count: device_scalar, op: Any, init: Any, **rest: Any) -> Any:
     """The reduction of the elements before a count; of none, it is ``init``, or else 0."""
     try:
@@ -121,32 +112,55 @@ def _reduced(function: _Function, c: counted, op: Any = functional.plus, init: A
     return _combined(lazy.of(c.values), c.count, op, init, **rest)
 
 
-def in_order(function: _Function, c: counted, *, less: Any = None, key: Any = None, **rest: Any) -> Any:
-    """The positions of the elements in their order, then those after the count."""
-    keys = lazy.of(c.values) if key is None else lazy.map(key, c.values)
-    if less is not None:
-        if rest.get("bits") is not None:
-            raise TypeError("give less= or bits=")
-        order = ByPosition(counted(keys, c.count), None, comparison(less, rest.pop("descending", False)))
-        rest["accelerator_view"] = place(rest.get("accelerator_view"), order.both)
-        return function(positions_in(c), less=order, **rest)
+def _keys_of(view: amp.accelerator_view, keys: lazy.Lazy, count: device_scalar, descending: bool) -> lazy.Lazy:
+    """Numbers as keys of a sort; those after the count come last.
+
+    Numbers of 64 bits, of which devices may have only the words, are stored.
+    """
+    dtype = lazy.dtype_of(keys)
+    last = last_of(dtype, descending)
+    words = bits_of(keys) if dtype.itemsize == 8 else None
+    if words is None:
+        return UpToCount(keys, count, last)
+    made = amp.array(keys.extent, dtype, accelerator_view=view)
+    store(view, UpToCount(words, count, np.array([last], dtype).view(np.uint32)), words_in(made))
+    return lazy.Elements(made)
+
+
+def first_keys(view: amp.accelerator_view, c: counted, descending: bool, key: Any = None) -> lazy.Lazy:
+    """The keys of a ``counted`` of numbers, by which elements after the count come last."""
+    keys = lazy.of(c.values) if key is None else lazy.map(key, lazy.of(c.values))
     dtype = lazy.dtype_of(keys)
     if not is_number(dtype):
-        raise unsupported(f"{function.__name__} of {dtype} without less=")
-    return function(UpToCount(keys, c.count, last_of(dtype, rest.get("descending", False))), **rest)
+        raise TypeError(f"elements of type {dtype} have no order: give less= or key=")
+    return _keys_of(view, keys, c.count, descending)
+
+
+def in_order(
+    function: _Function, c: counted, *, less: Any = None, key: Any = None, descending: bool = False, bits: Any = None,
+    axis: int | None = None, accelerator_view: Any = None, **rest: Any,
+) -> Any:  # fmt: skip
+    """The positions of the elements in their order, then those after the count; ``function`` is ``argsort``."""
+    check_axis(c, axis)
+    view = place(accelerator_view, lazy.of(c.values))
+    if less is None:
+        keys = first_keys(view, c, descending, key)
+        return function(keys, descending=descending, bits=bits, accelerator_view=view, **rest)
+    if bits is not None:
+        raise TypeError("give less= or bits=")
+    keys = lazy.of(c.values) if key is None else lazy.map(key, c.values)
+    order = ByPosition(counted(keys, c.count), None, comparison(less, descending))
+    return function(positions_in(c), less=order, accelerator_view=view, **rest)
 
 
 def _argsorted(function: _Function, c: counted, **rest: Any) -> Any:
     return counted(in_order(function, c, **rest), c.count)
 
 
-def _sorted(function: _Function, c: counted, *, less: Any = None, key: Any = None, out: Any = None, **rest: Any) -> Any:
-    if less is None and key is None:
-        return counted(in_order(function, c, out=out, **rest), c.count)
-    rest.pop("axis", None)
-    order = in_order(argsort, c, less=less, key=key, **rest)
+def _sorted(function: _Function, c: counted, *, out: Any = None, accelerator_view: Any = None, **rest: Any) -> Any:
     source = lazy.of(c.values)
-    return counted(taken(place(rest.get("accelerator_view"), source), source, order, out), c.count)
+    view = place(accelerator_view, source, out)
+    return counted(taken(view, source, in_order(argsort, c, accelerator_view=view, **rest), out), c.count)
 
 
 def _scanned(
@@ -174,16 +188,6 @@ def _each(function: _Function, c: Any, *given: Any, **rest: Any) -> Any:
     if any(isinstance(each, counted) for each in given):
         raise unsupported(f"{function.__name__} in another place than the first")
     return counted(function(c.values, *given, **rest), c.count)
-
-
-def together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
-    """The elements of inputs of which some are counted, and their count; AmpError if the counts may differ."""
-    first = next(each for each in inputs if isinstance(each, counted))
-    if any(isinstance(each, counted) and each.count is not first.count for each in inputs):
-        raise amp.AmpError(
-            "the inputs are counted and may have different counts: pass their .trim(), which waits for the counts"
-        )
-    return [each.values if isinstance(each, counted) else each for each in inputs], first.count
 
 
 def _transformed(function: _Function, f: Any, *inputs: Any, **rest: Any) -> Any:
@@ -317,30 +321,34 @@ def _partitioned(function: _Function, c: counted, pred: Any = None, *, flags: An
     return counted(found, c.count), many
 
 
-def _flipped(function: _Function, c: counted, axis: Any = None, **rest: Any) -> Any:
-    if axis is not None:
-        axis_of(lazy.of(c.values).extent, axis)
-    return counted(copy(lazy.At(Flipped(c.count), lazy.of(c.values)), **rest), c.count)
+def _flipped(
+    function: _Function, c: counted, axis: Any = None, *, out: Any = None, accelerator_view: Any = None
+) -> Any:
+    check_axis(c, axis)
+    source = lazy.of(c.values)
+    view = place(accelerator_view, source, out)
+    result = output(out, source.extent, c.dtype, view, source)
+    values, target = in_words(source, result)
+    store(view, lazy.At(Flipped(c.count), values), target)
+    return counted(result, c.count)
 
 
 def _taken(function: _Function, values: Any, at: Any, axis: Any = None, **rest: Any) -> Any:
-    if axis is not None:
-        raise unsupported("take with axis=")
-    found = function(elements_of(values), FromStart(at, values), **rest)
-    return counted(found, at.count) if isinstance(at, counted) else found
+    positions = UpToCount(lazy.of(at.values), at.count, 0) if isinstance(at, counted) else lazy.of(at)
+    source = lazy.of(values.values if isinstance(values, counted) else values)
+    if isinstance(values, counted):
+        check_axis(values, axis)
+        positions = FromStart(positions, values.count)
+    found = function(source, positions, axis, **rest)
+    if not isinstance(at, counted):
+        return found
+    return counted(found, at.count, axis=0 if axis is None else axis_of(source.extent, axis))
 
 
 def _extremes(function: _Function, c: counted, **rest: Any) -> Any:
     low, high = (identity_of(op, c.dtype) for op in (functional.min, functional.max))
     source = lazy.of(c.values)
     return minmax_of(UpToCount(source, c.count, low), UpToCount(source, c.count, high), **rest)
-
-
-def _summed_exponentials(function: _Function, c: counted, **rest: Any) -> Any:
-    elements = lazy.of(c.values)
-    if c.dtype.kind in "iu":
-        elements = converted(elements, floating(c.dtype, None))
-    return function(UpToCount(elements, c.count, -np.inf), **rest)
 
 
 def _transform_reduced(function: _Function, f: Any, op: Any, a: Any, *more: Any, init: Any = None, **rest: Any) -> Any:
@@ -352,17 +360,6 @@ def _transform_reduced(function: _Function, f: Any, op: Any, a: Any, *more: Any,
 def _dotted(function: _Function, a: Any, b: Any, **rest: Any) -> Any:
     (x, y), count = together([a, b])
     return function(*(UpToCount(lazy.of(each), count, 0) for each in (x, y)), **rest)
-
-
-def _pairs_sorted(
-    function: _Function, keys: Any, *values: Any, less: Any = None, descending: bool = False, **rest: Any
-) -> Any:
-    (plain, *moved), count = together([keys, *values])
-    if less is not None or not isinstance(keys, counted) or not is_number(keys.dtype):
-        raise unsupported("sort_by_key with less=, of structs, or with keys that are not counted,")
-    last = last_of(keys.dtype, descending)
-    found = function(UpToCount(lazy.of(plain), count, last), *moved, descending=descending, **rest)
-    return tuple(counted(each, count) for each in found)
 
 
 def _searched(function: _Function, ordered: Any, c: Any, *given: Any, **rest: Any) -> Any:
@@ -395,13 +392,22 @@ def _set(flag: Any) -> Any:
     return flag != 0
 
 
+#: Functions that take a ``counted`` themselves.
+_OWN = (
+    "bincount", "diff", "histogram", "histogram_range", "logsumexp", "mean", "partition3", "quantile", "std", "var",
+)  # fmt: skip
+
+
+def _by_itself(function: _Function, *args: Any, **named: Any) -> Any:
+    return function(*args, **named)
+
+
 #: How each function handles a counted input; called with the function and its arguments.
 COUNTED: dict[str, Callable[..., Any]] = {
     "sum": _summed,
     "prod": lambda function, c, **rest: function(within(c, 1), **rest),
     "min": lambda function, c, **rest: function(within(c, identity_of(functional.min, c.dtype)), **rest),
     "max": lambda function, c, **rest: function(within(c, identity_of(functional.max, c.dtype)), **rest),
-    "mean": _mean,
     "reduce": _reduced,
     "argmin": lambda function, c, **rest: function(within(c, identity_of(functional.min, c.dtype)), **rest),
     "argmax": lambda function, c, **rest: function(within(c, identity_of(functional.max, c.dtype)), **rest),
@@ -419,7 +425,6 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "transform": _transformed,
     "transform_reduce": _transform_reduced,
     "vdot": _dotted,
-    "sort_by_key": _pairs_sorted,
     "searchsorted": _searched,
     "digitize": _each,
     "clip": _each,
@@ -441,8 +446,8 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "equal": _equal,
     "mismatch": _mismatch,
     "minmax": _extremes,
-    "logsumexp": _summed_exponentials,
     "partition": _partitioned,
+    **dict.fromkeys(_OWN, _by_itself),
     "flip": _flipped,
     "take": _taken,
     "cumulative_sum": _each,

@@ -11,12 +11,43 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import computed_type, value
+from vkamp.algorithms._arguments import axis_of, computed_type, value
 from vkamp.algorithms._operators import closed
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.merge import Joined
 from vkamp.algorithms.scalars import device_scalar
+
+
+def unsupported(name: str) -> TypeError:
+    """The error for a ``counted`` that a function does not take."""
+    return TypeError(f"{name} does not take a counted: pass its .trim(), which waits for the count")
+
+
+def given(a: Any) -> tuple[lazy.Lazy, device_scalar | None]:
+    """An input as a lazy one, and the count of a ``counted``; the elements are those of its whole capacity."""
+    return (lazy.of(a.values), a.count) if isinstance(a, counted) else (lazy.of(a), None)
+
+
+def together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
+    """The elements of inputs of which some are counted, and their count; AmpError if the counts may differ."""
+    first = next(each for each in inputs if isinstance(each, counted))
+    if any(isinstance(each, counted) and each.count is not first.count for each in inputs):
+        raise amp.AmpError(
+            "the inputs are counted and may have different counts: pass their .trim(), which waits for the counts"
+        )
+    return [each.values if isinstance(each, counted) else each for each in inputs], first.count
+
+
+def check_axis(c: counted, axis: Any) -> None:
+    """Raises TypeError or ValueError unless an axis is that of a row, or None."""
+    if axis is not None:
+        axis_of(lazy.of(c.values).extent, axis)
+
+
+def up_to(source: lazy.Lazy, count: device_scalar | None, rest: Any) -> lazy.Lazy:
+    """A source, whose elements after the count, if there is one, are ``rest``."""
+    return source if count is None else UpToCount(source, count, rest)
 
 
 class UpToCount(lazy.Lazy):
@@ -207,19 +238,19 @@ class Has:
 
 
 class FromStart(lazy.Lazy):
-    """Positions in a ``counted``, of which negative ones count from its end; 0 for positions after their own count."""
+    """Positions in the elements before a count; negative ones count from their end."""
 
-    __slots__ = ("at", "m", "n")
+    __slots__ = ("at", "n")
 
-    def __init__(self, at: Any, values: Any) -> None:
-        self.at, self.m, self.n = elements_of(at), count_of(at), count_of(values)
-        super().__init__(self.at.extent)
+    def __init__(self, at: lazy.Lazy, count: device_scalar) -> None:
+        super().__init__(at.extent)
+        self.at, self.n = at, count.view
 
     @amp.func
     def value(self, i: Any) -> Any:
         """The position at an index."""
-        at = amp.int32(self.at.value(i) if i < self.m.value(0) else 0)
-        return at if at >= 0 else at + self.n.value(0)
+        at = amp.int32(self.at.value(i))
+        return at if at >= 0 else at + self.n[0]
 
 
 class Flipped:

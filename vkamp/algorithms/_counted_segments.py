@@ -16,8 +16,8 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, place
-from vkamp.algorithms._counted_inputs import in_order, is_number, last_of, together, within
-from vkamp.algorithms._counted_parts import UpToCount, count_of, elements_of
+from vkamp.algorithms._counted_inputs import in_order, is_number, last_of, within
+from vkamp.algorithms._counted_parts import UpToCount, count_of, elements_of, together
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar

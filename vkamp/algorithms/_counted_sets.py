@@ -16,8 +16,8 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import output, outputs, place
-from vkamp.algorithms._counted_inputs import in_order, together, unique_of
-from vkamp.algorithms._counted_parts import ByPosition, Has, UpToCount, count_of, elements_of, positions_in
+from vkamp.algorithms._counted_inputs import in_order, unique_of
+from vkamp.algorithms._counted_parts import ByPosition, Has, UpToCount, count_of, elements_of, positions_in, together
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.merge import Joined, merge, two_of_one_type

@@ -19,7 +19,9 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, _empty, _order, determinism, functional, lazy
-from vkamp.algorithms._counted_inputs import COUNTED, unsupported
+from vkamp.algorithms._counted_inputs import COUNTED
+from vkamp.algorithms._counted_orders import ORDERS
+from vkamp.algorithms._counted_parts import unsupported
 from vkamp.algorithms._counted_segments import SEGMENTED
 from vkamp.algorithms._counted_sets import SETS
 from vkamp.algorithms._operators import Flag
@@ -33,8 +35,28 @@ _Function = Callable[..., Any]
 
 # -- counted -------------------------------------------------------------------------------------------------------
 
-#: Functions that wait for the size or the range of their result, and for the counts of their inputs, too.
-_WAITING = frozenset(("bincount", "histogram", "histogram_range", "repeat", "run_length_decode"))
+#: Functions that wait for the size or the range of their result, unless this parameter says it.
+_WAITING = {"bincount": "bins", "histogram": "range"}
+#: Functions that wait for the counts of their inputs.
+_WAITING_FOR_COUNTS = frozenset(("repeat", "run_length_decode"))
+
+
+def _waits(name: str, names: list[str], args: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether a call waits for the size or the range of its result, and for the counts of its inputs, too."""
+    if name not in _WAITING:
+        return name in _WAITING_FOR_COUNTS
+    given = dict(zip(names, args, strict=False)) | named
+    # A sequence of edges is as good as a range.
+    return given.get(_WAITING[name]) is None and not (name == "histogram" and np.ndim(given.get("bins", 10)) > 0)
+
+
+def _in_places(
+    names: list[str], args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with the next parameters, which are given by their names, in their places."""
+    while len(args) < len(names) and names[len(args)] in named:
+        args, named = (*args, named[names[len(args)]]), {k: v for k, v in named.items() if k != names[len(args)]}
+    return args, named
 
 
 def _trimmed(argument: Any) -> Any:
@@ -88,7 +110,7 @@ def _with_scalars(
     return _called(name, function, tuple(given), named)
 
 
-_COUNTED = {**COUNTED, **SEGMENTED, **SETS}
+_COUNTED = {**COUNTED, **ORDERS, **SEGMENTED, **SETS}
 
 # -- all -----------------------------------------------------------------------------------------------------------
 
@@ -97,6 +119,11 @@ def _called(name: str, function: _Function, args: tuple[Any, ...], named: dict[s
     given = [each for each in (*args, *named.values()) if isinstance(each, counted)]
     for each in given:
         each.refuse_short()
+        if each.values.extent.rank > 1:
+            raise TypeError(
+                f"{name} takes a counted of one dimension, not of {each.values.extent!r}: pass its .trim(), which "
+                "waits for the count"
+            )
     if not any(isinstance(each, counted) for each in args):
         return function(*args, **named)
     known = _COUNTED.get(name)
@@ -148,7 +175,7 @@ def with_edges(function: Any) -> Any:
     def _call(*args: Any, **named: Any) -> Any:
         if name in _OF_SEVERAL and len(args) == 1 and type(args[0]) in (list, tuple):
             args = tuple(args[0])
-        if name in _WAITING:
+        if _waits(name, names, args, named):
             args = tuple(map(_trimmed, args))
             named = {param: _trimmed(given) for param, given in named.items()}
         for position, param in functions:
@@ -169,8 +196,11 @@ def with_edges(function: Any) -> Any:
             args = tuple(map(lazy.numbered, args))
         if check is not None:
             check(args, named)
-        if counted in map(type, named.values()) and counted not in map(type, args):
-            raise unsupported(f"{name}, unless its first input is one,")
+        if counted in map(type, named.values()):
+            args, named = _in_places(names, args, named)
+            if counted not in map(type, (*args, named.get("weights"))):
+                raise unsupported(f"{name}, unless its first input is one,")
+            return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)
         for each in args:
             kind = type(each)
             if kind is counted:

@@ -60,14 +60,14 @@ def _reduced(
     return _everywhere(identity, a, axis, keepdims)
 
 
-def _floating(function: Callable[..., Any]) -> Callable[..., Any]:
+def _floating(function: Callable[..., Any], *, of_real: bool = False) -> Callable[..., Any]:
     """A mean or a variance by numpy's function, in the type that the library computes in."""
 
     def call(a: Any, *, dtype: Any = None, accelerator_view: Any = None, out: Any = None, **named: Any) -> Any:
         a = np.asarray(a)
         if "correction" in named:
             named["ddof"] = named.pop("correction")
-        kind = floating(a.dtype, dtype)
+        kind = floating(a.dtype, dtype, of_real=of_real)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             found = function(a.astype(kind), **named)
@@ -363,9 +363,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "is_partitioned": _always(np.True_),
     "isin": lambda a, among, **_: np.zeros(_shape_of(a), np.uint8),
     "lexicographical_compare": lambda a, b, *_, **__: np.bool_(is_empty(a) and not is_empty(b)),
-    "logsumexp": lambda a, *, axis=None, keepdims=False, **_: np.max(
-        np.asarray(a, np.result_type(np.asarray(a), np.float32)), axis, keepdims=keepdims
-    ),
+    "logsumexp": _floating(np.max, of_real=True),
     "merge": _merged,
     "merge_by_key": _merged_by_key,
     "minmax": lambda a, **named: (_extreme(np.min)(a, **named), _extreme(np.max)(a, **named)),

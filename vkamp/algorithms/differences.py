@@ -9,8 +9,11 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import dtype_of, element, in_a_row, output, place
+from vkamp.algorithms._counted_parts import given
+from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce_axis import begin_of, line_of, lines_of
-from vkamp.algorithms.transform import store
+from vkamp.algorithms.scalars import device_scalar
+from vkamp.algorithms.transform import store, transform
 
 
 class _WithPrevious:
@@ -90,15 +93,39 @@ def diff(
     """``a[i + 1] - a[i]`` along an axis, ``n`` times, in the elements' type; the result has ``n`` elements fewer
     (numpy: ``diff``). Of an array of bool, whether neighbours differ.
 
-    Raises ValueError unless ``n`` is at least 1 and less than the number of elements along the axis.
+    Raises ValueError unless ``n`` is at least 1 and less than the number of elements along the axis. The differences of
+    a ``counted`` are ``counted``; there are none if it has up to ``n`` elements.
     """
-    source = lazy.of(a)
+    source, count = given(a)
     length = lines_of(source.extent, axis, True).n
-    if not 1 <= n < length:
+    if n < 1 or (n >= length and count is None):
         raise ValueError(f"{n} differences of {length} elements leave no element")
     view = place(accelerator_view, source, out)
-    dtype = element(dtype_of(source))
     difference = _Differs if lazy.has_conditions(a) else _Difference
+    if count is not None:
+        return counted(
+            _differences(source, min(n, length - 1), axis, difference, out, view),
+            device_scalar(transform(_Less(n), count.view, accelerator_view=view)),
+        )
+    return _differences(source, n, axis, difference, out, view)
+
+
+class _Less:
+    """A count less a number of elements."""
+
+    __slots__ = ("n",)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    @amp.func
+    def __call__(self, count: Any) -> Any:
+        return max(count - self.n, 0)
+
+
+def _differences(source: lazy.Lazy, n: int, axis: int, difference: Any, out: Any, view: amp.accelerator_view) -> Any:
+    """The ``n``-th differences; without any, an array of one element, which is undefined."""
+    dtype, result = element(dtype_of(source)), None
     for step in range(n):
         lines = lines_of(source.extent, axis, True)
         shape = list(source.extent)
@@ -107,4 +134,4 @@ def diff(
         change = lazy.At(difference(lines.n - 1, lines.inner), source.flat(), int(size))
         result = _computed(change, source, dtype, tuple(shape), out if step == n - 1 else None, view)
         source = lazy.of(result)
-    return result
+    return output(out, 1, dtype, view, source) if result is None else result

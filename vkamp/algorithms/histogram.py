@@ -12,16 +12,19 @@ compared with the edges exactly: edges of float64 are rounded up to the elements
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, histogram_tiles, lazy
 from vkamp.algorithms._arguments import computed_type, element, output, place
+from vkamp.algorithms._counted_parts import together, up_to
 from vkamp.algorithms._operators import sorts_before
+from vkamp.algorithms.counted import counted
 from vkamp.algorithms.lazy import computed_as, dtype_of
 from vkamp.algorithms.reduce_axis import AxisLines, reduce_lines_into
+from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.search import lower_bound, upper_bound
 from vkamp.algorithms.segments import segmented_reduce
 from vkamp.algorithms.sort import order_of
@@ -122,13 +125,33 @@ def count_into(view: amp.accelerator_view, bins_of: lazy.Lazy, counts: Any) -> N
         amp.parallel_for_each(view, bins_of.extent, count_all, bins_of, counts, bins)
 
 
-def _totals(view: amp.accelerator_view, bins_of: lazy.Lazy, weights: Any, bins: int, out: Any) -> Any:
+class _Given(NamedTuple):
+    """The elements in a row, their weights, if there are any, the count of a ``counted``, and where it runs."""
+
+    source: lazy.Lazy
+    weights: lazy.Lazy | None
+    total: device_scalar | None
+    view: amp.accelerator_view
+
+
+def _given(a: Any, weights: Any, out: Any, accelerator_view: amp.accelerator_view | None) -> _Given:
+    """AmpError if the elements and the weights may have different counts."""
+    count = None
+    if isinstance(a, counted) or isinstance(weights, counted):
+        (a, weights), count = together([a, weights])
+    source = lazy.of(a).flat()
+    others = None if weights is None else lazy.of(weights).flat()
+    return _Given(source, others, count, place(accelerator_view, source, others, out))
+
+
+def _totals(given: _Given, bins_of: lazy.Lazy, bins: int, out: Any) -> Any:
     """The number of elements in each bin, as int32, or the sum of their weights, in the weights' type."""
-    if weights is None:
+    source, view = given.weights, given.view
+    bins_of = up_to(bins_of, given.total, -1)
+    if source is None:
         result = output(out, bins, np.dtype(np.int32), view, bins_of)
         count_into(view, bins_of, result)
         return result
-    source = lazy.of(weights).flat()
     if source.extent != bins_of.extent:
         raise amp.AmpError(f"there are {bins_of.extent!r} elements, but {source.extent!r} weights")
     # The elements outside of the range come first or last.
@@ -279,10 +302,10 @@ def histogram(
         return histogram_range(a, edges, weights, out=out, accelerator_view=accelerator_view), edges
     if bins < 1:
         raise ValueError(f"{bins} bins")
-    source = lazy.of(a).flat()
-    view = place(accelerator_view, source, weights, out)
+    given = _given(a, weights, out, accelerator_view)
+    source = given.source
     if range is None:
-        least, largest = minmax(source, accelerator_view=view)
+        least, largest = minmax(source, accelerator_view=given.view)
         # numpy computes the edges in their type.
         kind = dtype_of(source).type
         range = kind(least.item()), kind(largest.item())
@@ -292,7 +315,7 @@ def histogram(
     if low > high:
         raise ValueError(f"range ({low}, {high}): the first number is larger than the second")
     edges = np.histogram_bin_edges(np.zeros(0, dtype_of(source)), bins, (low, high))
-    return _totals(view, _binned(source, edges, even=True), weights, bins, out), edges
+    return _totals(given, _binned(source, edges, even=True), bins, out), edges
 
 
 def histogram_range(
@@ -311,9 +334,8 @@ def histogram_range(
     limits = np.asarray(edges)
     if limits.ndim != 1 or limits.size < 2 or not (limits[1:] >= limits[:-1]).all():
         raise ValueError("a histogram needs two or more edges, each not smaller than the one before it")
-    source = lazy.of(a).flat()
-    view = place(accelerator_view, source, weights, out)
-    return _totals(view, _binned(source, limits), weights, limits.size - 1, out)
+    given = _given(a, weights, out, accelerator_view)
+    return _totals(given, _binned(given.source, limits), limits.size - 1, out)
 
 
 def bincount(
@@ -330,18 +352,18 @@ def bincount(
     The result has ``bins`` elements; negative and larger numbers are not counted. Without ``bins``, the call waits for
     the largest number, and the result is as long as this number needs, but at least ``minlength``.
     """
-    source = lazy.of(a).flat()
+    given = _given(a, weights, out, accelerator_view)
+    source = given.source
     if dtype_of(source).kind not in "iub" or dtype_of(source).itemsize > 4:
         raise TypeError(f"bincount takes integers of up to 32 bits, not {dtype_of(source)}")
-    view = place(accelerator_view, source, weights, out)
     if bins is None:
-        least, largest = minmax(source, accelerator_view=view)
+        least, largest = minmax(source, accelerator_view=given.view)
         if least.item() < 0:
             raise ValueError(
                 f"bincount takes no negative numbers, such as {least.item()}: give bins= to leave them out"
             )
         bins = max(largest.item() + 1, minlength)
-    return _totals(view, lazy.map(_int32, histogram_tiles.in_words(source)), weights, bins, out)
+    return _totals(given, lazy.map(_int32, histogram_tiles.in_words(source)), bins, out)
 
 
 @amp.func

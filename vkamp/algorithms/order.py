@@ -14,6 +14,7 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import place
 from vkamp.algorithms._convert import converted
+from vkamp.algorithms._counted_parts import UpToCount, given
 from vkamp.algorithms._operators import NOWHERE, PairPositions
 from vkamp.algorithms._results import result_row
 from vkamp.algorithms.lazy import dtype_of
@@ -40,15 +41,89 @@ def nth_element(
     return device_scalar(taken(view, source, order, out))
 
 
+class _PlacesInLine:
+    """The places of fractions of a line of ``n`` elements: each is the position below it, and a weight of the next."""
+
+    __slots__ = ("below", "n", "weights")
+
+    def __init__(self, n: int, fractions: NDArray[np.float64], dtype: np.dtype[Any]) -> None:
+        places = fractions * (n - 1)
+        below = np.floor(places).astype(np.int32)
+        self.n, self.below, self.weights = n, lazy.of(below), lazy.of((places - below).astype(dtype))
+
+    @amp.func
+    def size(self) -> Any:
+        """The number of elements."""
+        return self.n
+
+    @amp.func
+    def of(self, k: Any) -> Any:
+        """The place of a fraction."""
+        return self.below.value(k), self.weights.value(k)
+
+
+class _PlacesInDoubles:
+    """As :class:`_PlacesInLine`, of as many elements as a count on the device says, but at least one."""
+
+    __slots__ = ("count", "fractions")
+
+    def __init__(self, count: device_scalar, fractions: NDArray[np.float64]) -> None:
+        self.count, self.fractions = count.view, lazy.of(fractions)
+
+    @amp.func
+    def size(self) -> Any:
+        """The number of elements."""
+        return max(self.count[0], 1)
+
+    @amp.func
+    def of(self, k: Any) -> Any:
+        """The place of a fraction."""
+        place = self.fractions.value(k) * amp.float64(self.size() - 1)
+        below = amp.int32(place)
+        return below, place - amp.float64(below)
+
+
+class _PlacesInWords:
+    """As :class:`_PlacesInDoubles`, for devices that lack float64.
+
+    Fractions have 63 bits after the point, of which each element has a word of 32 and another one.  Weights are rounded
+    to 24 bits, those of a float32, so that the place of an element has the weight 0.
+    """
+
+    __slots__ = ("count", "fractions")
+
+    def __init__(self, count: device_scalar, fractions: NDArray[np.float64]) -> None:
+        words = np.ldexp(fractions, 63).astype(np.uint64)
+        low, high = (words & 0xFFFFFFFF).astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)
+        self.count, self.fractions = count.view, lazy.of(np.stack([low, high], axis=1).reshape(-1))
+
+    @amp.func
+    def size(self) -> Any:
+        """The number of elements."""
+        return max(self.count[0], 1)
+
+    @amp.func
+    def of(self, k: Any) -> Any:
+        """The place of a fraction."""
+        last = amp.uint32(self.size() - 1)
+        _, carried = amp.mul_extended(self.fractions.value(2 * k), last)
+        low, high = amp.mul_extended(self.fractions.value(2 * k + 1), last)
+        middle = low + carried
+        rounded = middle + amp.uint32(64)
+        high += (amp.uint32(1) if middle < low else amp.uint32(0)) + (amp.uint32(1) if rounded < 64 else amp.uint32(0))
+        below = (high << 1) | (rounded >> 31)
+        return amp.int32(below), amp.float32((rounded >> 7) & amp.uint32(0xFFFFFF)) * amp.float32(2.0**-24)
+
+
 @amp.kernel
-def _between(idx, ordered, below, weights, n, inner, out):
-    """Interpolates between two neighbours of a line of ``n`` elements that are ``inner`` apart.
+def _between(idx, ordered, places, inner, out):
+    """Interpolates between two neighbours of a line of elements that are ``inner`` apart.
 
     If the last element, in the order in which NaN comes last, is NaN, the result is NaN.
     """
+    n = places.size()
     first = idx[1] // inner * (n * inner) + idx[1] % inner
-    i = below.value(idx[0])
-    w = weights.value(idx[0])
+    i, w = places.of(idx[0])
     x = ordered.value(first + i * inner)
     y = ordered.value(first + min(i + 1, n - 1) * inner)
     end = ordered.value(first + (n - 1) * inner)
@@ -69,20 +144,25 @@ def quantile(
     interpolation (numpy: ``quantile``).
 
     ``q`` is a number from 0 to 1, or several; the results of several are along a new first axis. The result of one for
-    all elements is a device_scalar. Computed in float32; for float64 in float64. NaN if an element is NaN.
+    all elements is a device_scalar. Computed in float32; for float64 in float64. NaN if an element is NaN, and for a
+    ``counted`` without elements.
     """
     fractions = np.atleast_1d(np.asarray(q, np.float64))
     if fractions.ndim != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError("quantiles must be numbers from 0 to 1")
-    source = lazy.of(a)
+    source, count = given(a)
     view = place(accelerator_view, source, out)
     dtype = np.dtype(np.float64 if dtype_of(source) == np.float64 else np.float32)
-    row, given = in_lines(source, axis, keepdims)
-    lines = given or AxisLines(1, row.extent[0], 1, ())
+    row, reduced = in_lines(source, axis, keepdims)
+    lines = reduced or AxisLines(1, row.extent[0], 1, ())
     several = (fractions.size,) if np.ndim(q) else ()
     with result_row(out, (*several, *lines.shape) or 1, dtype, view, source) as (result, target):
-        _store_quantiles(view, row, lines, fractions, target.reshape(fractions.size, lines.outer * lines.inner))
-    return result if several or given else device_scalar(result)
+        into = target.reshape(fractions.size, lines.outer * lines.inner)
+        if count is None:
+            _store_quantiles(view, row, lines, fractions, into)
+        else:
+            _store_quantiles_of_counted(view, UpToCount(converted(row, dtype), count, np.nan), count, fractions, into)
+    return result if several or reduced else device_scalar(result)
 
 
 def _store_quantiles(
@@ -94,12 +174,18 @@ def _store_quantiles(
     else:
         values = copy(converted(row, dtype), accelerator_view=view).reshape(lines.outer, lines.n, lines.inner)
         ordered = lazy.of(sort(values, axis=1, out=values, accelerator_view=view)).flat()
-    places = fractions * (lines.n - 1)
-    below = np.floor(places).astype(np.int32)
-    weights = (places - below).astype(dtype)
     amp.parallel_for_each(
-        view, out.extent, _between, ordered, lazy.of(below), lazy.of(weights), lines.n, lines.inner, out
+        view, out.extent, _between, ordered, _PlacesInLine(lines.n, fractions, dtype), lines.inner, out
     )
+
+
+def _store_quantiles_of_counted(
+    view: amp.accelerator_view, row: lazy.Lazy, count: device_scalar, fractions: NDArray[np.float64], out: Any
+) -> None:
+    """Elements after the count are NaN, which is last in the order."""
+    ordered = lazy.take(row, order_of(view, row, False, None, None))
+    places = (_PlacesInDoubles if out.dtype == np.float64 else _PlacesInWords)(count, fractions)
+    amp.parallel_for_each(view, out.extent, _between, ordered, places, 1, out)
 
 
 class _Begins:

@@ -16,6 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, select_tiles
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap, refuse_type, target
+from vkamp.algorithms._counted_parts import given, up_to
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, Heads
 from vkamp.algorithms.counted import counted
@@ -356,14 +357,17 @@ def partition3(
     Also returns how many elements meet the first condition, and how many only the second one (CUB:
     ``DevicePartition::If`` with two conditions).
     """
-    source = lazy.of(a).flat()
+    source, count = given(a)
+    source = source.flat()
     view = place(accelerator_view, source, out)
     result = output(out, source.extent, dtype_of(source), view, source)
-    classes = lazy.map(_Third(first, second), source)
+    # Elements after the count are the last ones of their class.
+    classes = up_to(lazy.map(_Third(first, second), source), count, 2)
     upto = amp.array(source.extent, amp.int3, accelerator_view=view)
     scan_into(view, lazy.map(_Counts(), classes), upto, functional.plus, inclusive=True)
     counts = amp.array(amp.extent(2), np.int32, accelerator_view=view)
     values, target = in_words(source, result)
     amp.parallel_for_each(view, source.extent, _split3, classes, upto, values, target, counts)
     of_both = amp.array_view(counts)
-    return result, device_scalar(of_both[:1]), device_scalar(of_both[1:])
+    found = result if count is None else counted(result, count)
+    return found, device_scalar(of_both[:1]), device_scalar(of_both[1:])

@@ -259,6 +259,26 @@ def sort(
     return _sorted_row(view, source, out, descending, less, key, bits)
 
 
+def keys_and_values(
+    keys: Any, values: tuple[Any, ...], out: Any, accelerator_view: amp.accelerator_view | None
+) -> tuple[list[lazy.Lazy], tuple[Any, ...], amp.accelerator_view]:
+    """Keys and values as lazy inputs, their targets, and where a sort of them runs.
+
+    Raises AmpError or TypeError if they do not fit together.
+    """
+    sources = [_row(each) for each in (keys, *values)]
+    for each in sources[1:]:
+        if each.extent != sources[0].extent:
+            raise amp.AmpError(f"there are {sources[0].extent!r} keys, but {each.extent!r} values")
+    outs = outputs(out, len(sources))
+    view = place(accelerator_view, *sources, *outs)
+    for k, each in enumerate(outs):
+        if each is not None and each is not lazy.discard:
+            output(each, sources[k].extent, dtype_of(sources[k]), view, sources[k], in_place=True)
+            refuse_overlap(each, *sources[:k], *sources[k + 1 :])
+    return sources, outs, view
+
+
 def sort_by_key(
     keys: Any,
     *values: Any,
@@ -272,16 +292,7 @@ def sort_by_key(
 
     ``out`` is a tuple of targets for all of them, each of which may be its input.
     """
-    sources = [_row(each) for each in (keys, *values)]
-    for each in sources[1:]:
-        if each.extent != sources[0].extent:
-            raise amp.AmpError(f"there are {sources[0].extent!r} keys, but {each.extent!r} values")
-    outs = outputs(out, len(sources))
-    view = place(accelerator_view, *sources, *outs)
-    for k, each in enumerate(outs):
-        if each is not None and each is not lazy.discard:
-            output(each, sources[k].extent, dtype_of(sources[k]), view, sources[k], in_place=True)
-            refuse_overlap(each, *sources[:k], *sources[k + 1 :])
+    sources, outs, view = keys_and_values(keys, values, out, accelerator_view)
     if less is None and len(sources) == 2:
         found = _sorted_keys(view, sources[0], descending, bits, outs[0], sources[1], outs[1])
         if found is not None:

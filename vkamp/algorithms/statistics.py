@@ -1,7 +1,8 @@
 """Means, variances and the like, of all elements or along axes: in float32, of float64 elements in float64.
 
 ``dtype=`` is another type, in which the numbers are computed and returned. Those of float16 and smaller floats are
-computed in float32 and rounded at the end, as by numpy.
+computed in float32 and rounded at the end, as by numpy. Sums of a ``counted`` are divided by its count, which is on the
+device.
 
 The mean of complex elements is complex. Their variance is a real number: the mean square of the distances to it.
 """
@@ -11,15 +12,17 @@ The mean of complex elements is complex. Their variance is a real number: the me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, dtype_of, is_float_of_memory, output, outputs, place
-from vkamp.algorithms._convert import converted
+from vkamp.algorithms._convert import TO, converted
+from vkamp.algorithms._counted_parts import given, up_to
 from vkamp.algorithms._results import result_row
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.reduce import combine, shape_of
@@ -28,23 +31,39 @@ from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.transform import store
 
 
+class _Along(NamedTuple):
+    """The elements in a row, as floats; their own type; the count of a ``counted``; their lines: one of all elements,
+    or those along the axis; the lines for ``combine``; and where it runs."""
+
+    source: lazy.Lazy
+    dtype: np.dtype[Any]
+    total: device_scalar | None
+    lines: AxisLines
+    reduced: AxisLines | None
+    view: amp.accelerator_view
+
+
 def _along(
-    a: Any, axis: Axes, keepdims: bool, out: Any, accelerator_view: amp.accelerator_view | None, dtype: Any = None
-) -> tuple[lazy.Lazy, AxisLines, AxisLines | None, amp.accelerator_view]:
-    """The elements in a row, as floats; their lines: one of all elements, or those along the axis; the lines for
-    ``combine``; and where it runs."""
-    source = lazy.of(a)
+    a: Any, axis: Axes, keepdims: bool, out: Any, accelerator_view: amp.accelerator_view | None, dtype: Any = None,
+    *, rest: Any = 0, of_real: bool = False,
+) -> _Along:  # fmt: skip
+    """``rest``: the elements after the count; ``of_real``: complex types are refused."""
+    source, count = given(a)
     view = place(accelerator_view, source, out)
-    row, given = in_lines(converted(source, floating(dtype_of(source), dtype)), axis, keepdims)
-    n = row.extent[0]
-    return row, given or AxisLines(1, n, 1, (1,)), given, view
+    own = dtype_of(source)
+    row, lines = in_lines(up_to(converted(source, floating(own, dtype, of_real=of_real)), count, rest), axis, keepdims)
+    return _Along(row, own, count, lines or AxisLines(1, row.extent[0], 1, (1,)), lines, view)
 
 
-def floating(given: np.dtype[Any], dtype: Any) -> np.dtype[Any]:
-    """The type in which means of elements are computed. Raises TypeError if ``dtype`` is neither float nor complex."""
+def floating(given: np.dtype[Any], dtype: Any, *, of_real: bool = False) -> np.dtype[Any]:
+    """The type in which means of elements are computed.
+
+    Raises TypeError if ``dtype`` is neither float nor complex, or, with ``of_real``, if it is not float.
+    """
     wanted = given if dtype is None else np.dtype(dtype)
-    if dtype is not None and wanted.kind not in "fc" and not is_float_of_memory(wanted):
-        raise TypeError(f"means and variances are not computed in {wanted}: give dtype=np.float32, or another float")
+    if dtype is not None and wanted.kind not in ("f" if of_real else "fc") and not is_float_of_memory(wanted):
+        what = "logarithms of sums" if of_real else "means and variances"
+        raise TypeError(f"{what} are not computed in {wanted}: give dtype=np.float32, or another float")
     if wanted.kind == "c":
         return wanted
     return np.dtype(np.float64 if wanted == np.float64 else np.float32)
@@ -93,39 +112,62 @@ def mean(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
     """The arithmetic mean, also along an ``axis``, computed and returned in a ``dtype``."""
-    source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view, dtype)
-    computed, stored = computed_type(source), returned(dtype_of(lazy.of(a)), dtype)
-    with result_row(out, shape_of(given), computed, view, source, returned=stored) as (result, row):
-        _combine_into(view, source, given, row, functional.plus, _divided(lines.n, source))
-    return _result(result, given)
+    of = _along(a, axis, keepdims, out, accelerator_view, dtype)
+    computed, stored = computed_type(of.source), returned(of.dtype, dtype)
+    with result_row(out, shape_of(of.reduced), computed, of.view, of.source, returned=stored) as (result, row):
+        _combine_into(of.view, of.source, of.reduced, row, functional.plus, _divided(of))
+    return _result(result, of.reduced)
+
+
+@amp.func
+def _by(x: Any, n: Any) -> Any:
+    return x / n
+
+
+@amp.func
+def _by_float32(x: Any, n: Any) -> Any:
+    """The quotient of float32 to the last bit or nearly, where devices may be wrong by 2.5 units in the last place."""
+    found = x / n
+    if amp.precise_math.isfinite(found):
+        found += amp.precise_math.fma(-found, n, x) / n
+    return found
 
 
 class _Divided:
-    __slots__ = ("n",)
+    """A sum divided by a number."""
 
-    def __init__(self, n: float) -> None:
-        self.n = n
+    __slots__ = ("by", "n")
 
-    @amp.func
-    def __call__(self, x: Any) -> Any:
-        return x / self.n
-
-
-class _Quotient(_Divided):
-    """The quotient of float32 to the last bit or nearly, where devices may be wrong by 2.5 units in the last place."""
-
-    __slots__ = ()
+    def __init__(self, n: float, by: Any) -> None:
+        self.n, self.by = n, by
 
     @amp.func
     def __call__(self, x: Any) -> Any:
-        found = x / self.n
-        if amp.precise_math.isfinite(found):
-            found += amp.precise_math.fma(-found, self.n, x) / self.n
-        return found
+        return self.by(x, self.n)
 
 
-def _divided(n: float, source: lazy.Lazy) -> _Divided:
-    return (_Quotient if computed_type(source) == np.float32 else _Divided)(float(n))
+class _DividedByCount:
+    """A sum divided by a count less ``ddof``, which is whole numbers and a part of one."""
+
+    __slots__ = ("by", "count", "part", "to", "whole")
+
+    def __init__(self, count: device_scalar, ddof: float, by: Any, dtype: np.dtype[Any]) -> None:
+        self.count, self.by, self.to = count.view, by, TO[dtype]
+        self.whole = math.floor(ddof)
+        self.part = dtype.type(ddof - self.whole)
+
+    @amp.func
+    def __call__(self, x: Any) -> Any:
+        n = self.to(max(self.count[0] - self.whole, 0)) - self.part
+        return self.by(x, max(n, type(n)(0)))
+
+
+def _divided(of: _Along, ddof: float = 0) -> Any:
+    dtype = computed_type(of.source)
+    by = _by_float32 if dtype == np.float32 else _by
+    if of.total is None:
+        return _Divided(float(max(of.lines.n - ddof, 0)), by)
+    return _DividedByCount(of.total, ddof, by, np.zeros(0, dtype).real.dtype)
 
 
 @amp.func
@@ -192,15 +234,16 @@ def _variance(
     f: Callable[[Any], Any] | None,
 ) -> Any:
     ddof = ddof if correction is None else correction
-    source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view, dtype)
-    computed, stored = np.zeros(1, computed_type(source)).real.dtype, returned(dtype_of(lazy.of(a)), dtype)
-    with result_row(out, shape_of(given), computed, view, source, returned=stored) as (result, row):
-        means = _combined(view, source, given, functional.plus, _divided(lines.n, source))
-        squares = lazy.At(_Deviation(lines, means), source)
-        _combine_into(view, squares, given, row, functional.plus, _divided(max(lines.n - ddof, 0), source))
+    of = _along(a, axis, keepdims, out, accelerator_view, dtype)
+    source, view = of.source, of.view
+    computed, stored = np.zeros(1, computed_type(source)).real.dtype, returned(of.dtype, dtype)
+    with result_row(out, shape_of(of.reduced), computed, view, source, returned=stored) as (result, row):
+        means = _combined(view, source, of.reduced, functional.plus, _divided(of))
+        squares = up_to(lazy.At(_Deviation(of.lines, means), source), of.total, 0)
+        _combine_into(view, squares, of.reduced, row, functional.plus, _divided(of, ddof))
         if f is not None:
             amp.parallel_for_each(view, row.extent, _apply, row, f)
-    return _result(result, given)
+    return _result(result, of.reduced)
 
 
 def var(
@@ -266,20 +309,25 @@ def logsumexp(
     *,
     axis: Axes = None,
     keepdims: bool = False,
+    dtype: Any = None,
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The logarithm of the sum of the elements' exponentials, also where these overflow (scipy: ``logsumexp``)."""
-    source, lines, given, view = _along(a, axis, keepdims, out, accelerator_view)
-    stored = returned(dtype_of(lazy.of(a)), None)
-    with result_row(out, shape_of(given), computed_type(source), view, source, returned=stored) as (result, row):
-        largest = _combined(view, source, given, functional.max, None)
+    """The logarithm of the sum of the elements' exponentials, also where these overflow (scipy: ``logsumexp``).
+
+    It is computed and returned in a ``dtype``, a float. Of no elements it is -inf.
+    """
+    of = _along(a, axis, keepdims, out, accelerator_view, dtype, rest=-np.inf, of_real=True)
+    source, view, lines = of.source, of.view, of.reduced
+    computed, stored = computed_type(source), returned(of.dtype, dtype)
+    with result_row(out, shape_of(lines), computed, view, source, returned=stored) as (result, row):
+        largest = _combined(view, source, lines, functional.max, None)
         # Stored, because a reduction has its source in many places, and drivers take long for each copy of `exp`.
         powers = amp.array(source.extent, largest.dtype, accelerator_view=view)
-        store(view, lazy.At(_Exponential(lines, largest), source), powers)
-        combine(view, lazy.Elements(powers).flat(), given, row, functional.plus)
+        store(view, lazy.At(_Exponential(of.lines, largest), source), powers)
+        combine(view, lazy.Elements(powers).flat(), lines, row, functional.plus)
         amp.parallel_for_each(view, largest.extent, _logarithms, row, largest)
-    return _result(result, given)
+    return _result(result, lines)
 
 
 class _Extremes:

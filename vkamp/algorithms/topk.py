@@ -31,7 +31,7 @@ def _can_select(view: amp.accelerator_view, source: lazy.Lazy, n: int, k: int) -
     return topk_runs.group_of(n, k) is not None if _choose.form_of(view) == "runs" else k <= topk_tiles.MOST
 
 
-def _places_of_best(view: amp.accelerator_view, source: lazy.Lazy, k: int, largest: bool) -> Any:
+def places_of_best(view: amp.accelerator_view, source: lazy.Lazy, k: int, largest: bool) -> Any:
     """The positions of the ``k`` first elements of a row in their order."""
     if not _can_select(view, source, source.extent[0], k):
         return amp.array_view(order_of(view, source, largest, None, None))[:k]
@@ -79,7 +79,7 @@ def _store_places(view: amp.accelerator_view, source: lazy.Lazy, k: int, largest
     length = source.extent[source.extent.rank - 1]
     lines = out.extent[0] // k
     if lines == 1:
-        store(view, lazy.of(_places_of_best(view, source.flat(), k, largest)), out)
+        store(view, lazy.of(places_of_best(view, source.flat(), k, largest)), out)
         return
     row = source.row()
     most, shortest = _FEW_LONG[_choose.form_of(view)]
@@ -89,7 +89,7 @@ def _store_places(view: amp.accelerator_view, source: lazy.Lazy, k: int, largest
         targets = amp.array_view(out)
         for at in range(lines):
             line = lazy.of(values[at * length : (at + 1) * length])
-            store(view, lazy.of(_places_of_best(view, line, k, largest)), targets[at * k : (at + 1) * k])
+            store(view, lazy.of(places_of_best(view, line, k, largest)), targets[at * k : (at + 1) * k])
         return
     order = lazy.of(argsort(source, descending=largest, accelerator_view=view)).flat()
     store(view, lazy.At(_FirstOfLines(k, length), order, out.extent), out)
