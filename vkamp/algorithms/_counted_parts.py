@@ -12,6 +12,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import axis_of, computed_type, value
+from vkamp.algorithms._exact import exactly
 from vkamp.algorithms._operators import closed
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.lazy import pair_of
@@ -183,7 +184,8 @@ class Differences(lazy.Lazy):
     __slots__ = ("a", "b", "eq", "m", "n")
 
     def __init__(self, a: Any, b: Any, eq: Any) -> None:
-        self.a, self.b, self.eq = elements_of(a), elements_of(b), eq
+        self.a, self.b = elements_of(a), elements_of(b)
+        self.eq = exactly(eq, self.a, self.b)
         self.n, self.m = count_of(a), count_of(b)
         super().__init__(max(self.a.extent[0], self.b.extent[0]))
 
@@ -208,7 +210,8 @@ class ByPosition:
 
     def __init__(self, a: Any, b: Any, less: Any) -> None:
         first = elements_of(a)
-        self.both, self.size = first if b is None else Joined(first, elements_of(b)), first.extent[0]
+        self.both: Any = first if b is None else Joined(first, elements_of(b))
+        self.size = first.extent[0]
         self.n, self.m, self.less = count_of(a), count_of(a if b is None else b), less
 
     @amp.func
@@ -221,6 +224,28 @@ class ByPosition:
         found = self.has(i)
         if found and self.has(j):
             found = self.less(self.both.value(i), self.both.value(j))
+        return found
+
+
+class OfTwoTypes(ByPosition):
+    """A comparison of positions by the elements of two inputs, which keep their types."""
+
+    __slots__ = ()
+
+    @amp.func
+    def __call__(self, i: Any, j: Any) -> Any:
+        found = self.has(i)
+        if found and self.has(j):
+            k = i - self.size
+            m = j - self.size
+            if k < 0 and m < 0:
+                found = self.less(self.both.a.value(i), self.both.a.value(j))
+            elif k < 0:
+                found = self.less(self.both.a.value(i), self.both.b.value(m))
+            elif m < 0:
+                found = self.less(self.both.b.value(k), self.both.a.value(j))
+            else:
+                found = self.less(self.both.b.value(k), self.both.b.value(m))
         return found
 
 

@@ -9,7 +9,7 @@ Positions after the counts come last in the order, so no function waits for a co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,24 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import output, outputs, place
 from vkamp.algorithms._counted_inputs import in_order, unique_of
-from vkamp.algorithms._counted_parts import ByPosition, Has, UpToCount, count_of, elements_of, positions_in, together
+from vkamp.algorithms._counted_parts import (
+    ByPosition,
+    Has,
+    OfTwoTypes,
+    UpToCount,
+    count_of,
+    elements_of,
+    positions_in,
+    together,
+)
+from vkamp.algorithms._exact import exactly, of_one_type, refuse_different
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.counted import counted
-from vkamp.algorithms.merge import Joined, merge, two_of_one_type
+from vkamp.algorithms.merge import Joined, merge
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.search import all
 from vkamp.algorithms.select import selected
-from vkamp.algorithms.sets import Contained, Unlike, has_partner, ordered, stored
+from vkamp.algorithms.sets import Contained, Unlike, has_partner, ordered, selected_among, stored
 from vkamp.algorithms.sort import argsort, taken
 from vkamp.algorithms.transform import store, transform
 
@@ -43,22 +53,51 @@ def _count_of_both(view: amp.accelerator_view, a: Any, b: Any) -> device_scalar:
 # -- sorted inputs -------------------------------------------------------------------------------------------------
 
 
-def _of_positions(function: _Function, a: Any, b: Any, less: Any, out: Any, accelerator_view: Any) -> Any:
-    """The order of the positions in two sorted inputs, where the call runs, and the function's result of the positions.
+def _alike(view: amp.accelerator_view, a: Any, b: Any) -> tuple[Any, Any, np.dtype[Any]]:
+    """Two inputs, converted to their common type, and this type."""
+    left, right, dtype = of_one_type(view, elements_of(a), elements_of(b))
+    first, second = (
+        counted(to, given.count) if isinstance(given, counted) else to for given, to in ((a, left), (b, right))
+    )
+    return first, second, dtype
 
-    Raises TypeError if the inputs differ in type.
-    """
-    two_of_one_type(*map(elements_of, (a, b)))
-    order = ByPosition(a, b, less)
-    view = place(accelerator_view, order.both, out)
-    return order, view, function(positions_in(a), positions_in(b, order.size), order, accelerator_view=view)
+
+class _Ordered(NamedTuple):
+    """The order of the positions in two sorted inputs, the type of the result, and where the call runs."""
+
+    order: ByPosition
+    dtype: np.dtype[Any]
+    view: amp.accelerator_view
+
+
+def _by_positions(a: Any, b: Any, less: Any, out: Any, accelerator_view: Any) -> _Ordered:
+    """The order of elements that are converted to one type."""
+    view = place(accelerator_view, elements_of(a), elements_of(b), out)
+    a, b, dtype = _alike(view, a, b)
+    return _Ordered(ByPosition(a, b, less), dtype, view)
+
+
+def _by_first(a: Any, b: Any, less: Any, out: Any, accelerator_view: Any) -> _Ordered:
+    """The order of elements that keep their types; the result has the first one."""
+    first, second = elements_of(a), elements_of(b)
+    refuse_different(first, second)
+    view, dtype = place(accelerator_view, first, second, out), lazy.dtype_of(first)
+    kind = ByPosition if dtype == lazy.dtype_of(second) else OfTwoTypes
+    return _Ordered(kind(a, b, exactly(less, first, second)), dtype, view)
+
+
+def _of_positions(function: _Function, a: Any, b: Any, ordered: _Ordered) -> Any:
+    """A function's result of the positions in two sorted inputs."""
+    order = ordered.order
+    return function(positions_in(a), positions_in(b, order.size), order, accelerator_view=ordered.view)
 
 
 def _merged(
     function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
 ) -> Any:
-    order, view, found = _of_positions(function, a, b, less, out, accelerator_view)
-    return counted(taken(view, order.both, found, out), _count_of_both(view, a, b))
+    order, dtype, view = by = _by_positions(a, b, less, out, accelerator_view)
+    found = _of_positions(function, a, b, by)
+    return counted(taken(view, order.both, found, out, dtype), _count_of_both(view, a, b))
 
 
 def _keys_and_values(keys: Any, values: Any) -> tuple[Any, Any]:
@@ -77,30 +116,35 @@ def _merged_by_key(
     sides = [_keys_and_values(*pair) for pair in ((keys_a, values_a), (keys_b, values_b))]
     (a, of_a), (b, of_b) = sides
     for_keys, for_values = outputs(out, 2)
-    two_of_one_type(*map(elements_of, (of_a, of_b)))
-    order, view, found = _of_positions(merge, a, b, less, for_keys, accelerator_view)
-    count = _count_of_both(view, a, b)
+    inputs = map(elements_of, (a, b, of_a, of_b))
+    order, dtype, view = by = _by_positions(a, b, less, None, place(accelerator_view, *inputs, for_keys, for_values))
+    of_a, of_b, of_values = _alike(view, of_a, of_b)
+    found, count = _of_positions(merge, a, b, by), _count_of_both(view, a, b)
     moved = Joined(elements_of(of_a), elements_of(of_b))
-    return tuple(
-        counted(taken(view, each, found, to), count) for each, to in ((order.both, for_keys), (moved, for_values))
-    )
+    keys = taken(view, order.both, found, for_keys, dtype)
+    return counted(keys, count), counted(taken(view, moved, found, for_values, of_values), count)
 
 
-def _set_operation(
-    function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
-) -> Any:
-    order, view, found = _of_positions(function, a, b, less, out, accelerator_view)
-    there = UpToCount(lazy.map(Has(order), found.values), found.count, 0)
-    at = UpToCount(lazy.of(found.values), found.count, 0)
-    return selected(there, lazy.take(order.both, at), out, view, dtype=lazy.dtype_of(order.both))
+def _set_operation(by: Callable[..., _Ordered]) -> Callable[..., Any]:
+    """Wraps a set operation of sorted inputs, of which ``by`` makes the order."""
+
+    def call(
+        function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
+    ) -> Any:
+        order, dtype, view = ordered = by(a, b, less, out, accelerator_view)
+        found = _of_positions(function, a, b, ordered)
+        there = UpToCount(lazy.map(Has(order), found.values), found.count, 0)
+        at = UpToCount(lazy.of(found.values), found.count, 0)
+        source = order.both if by is _by_positions else elements_of(a)
+        return selected(there, lazy.take(source, at), out, view, dtype=dtype)
+
+    return call
 
 
 def _included(
     function: _Function, a: Any, b: Any, less: Any = sorts_before, *, out: Any = None, accelerator_view: Any = None
 ) -> Any:
-    two_of_one_type(*map(elements_of, (a, b)))
-    order = ByPosition(a, b, less)
-    view = place(accelerator_view, order.both, out)
+    order, _, view = _by_first(a, b, less, out, accelerator_view)
     flags = has_partner(view, positions_in(b, order.size), positions_in(a), order)
     return all(_within(flags, b, 1), out=out, accelerator_view=view)
 
@@ -125,10 +169,10 @@ class _JoinedUpTo(lazy.Lazy):
 
 
 def _united(function: _Function, a: Any, b: Any, *, out: Any = None, accelerator_view: Any = None) -> Any:
-    left, _ = two_of_one_type(*map(elements_of, (a, b)))
+    view = place(accelerator_view, elements_of(a), elements_of(b), out)
+    a, b, dtype = _alike(view, a, b)
     both = _JoinedUpTo(a, b)
-    view = place(accelerator_view, both, out)
-    joined = amp.array(both.extent, lazy.dtype_of(left), accelerator_view=view)
+    joined = amp.array(both.extent, dtype, accelerator_view=view)
     store(view, both, joined)
     return unique_of(function, counted(joined, _count_of_both(view, a, b)), out=out, accelerator_view=view)
 
@@ -145,11 +189,12 @@ def _among(wanted: int) -> Callable[..., Any]:
     """Wraps a function whose result is the different elements of one input that another one has, or lacks."""
 
     def call(function: _Function, a: Any, b: Any, *, out: Any = None, accelerator_view: Any = None) -> Any:
-        sources = two_of_one_type(*map(elements_of, (a, b)))
+        sources = elements_of(a), elements_of(b)
+        refuse_different(*sources)
         view = place(accelerator_view, *sources, out)
         values, others = _ordered(view, a), _ordered(view, b)
-        flags = stored(view, lazy.At(Unlike(others, count_of(b), wanted), values))
-        return selected(_within(flags, a, 0), values, out, view)
+        flags = stored(view, lazy.At(Unlike(values, others, count_of(b), wanted), values))
+        return selected_among(view, values, others, _within(flags, a, 0), wanted, out)
 
     return call
 
@@ -158,10 +203,10 @@ def _is_in(function: _Function, a: Any, among: Any, *, out: Any = None, accelera
     if not isinstance(among, counted):
         return counted(function(a.values, among, out=out, accelerator_view=accelerator_view), a.count)
     source = lazy.of(a.values if isinstance(a, counted) else a)
-    two_of_one_type(source, among.values)
+    refuse_different(source, elements_of(among))
     view = place(accelerator_view, source, elements_of(among), out)
     found = output(out, source.extent, np.dtype(np.uint8), view, source, elements_of(among))
-    store(view, lazy.At(Contained(_ordered(view, among), count_of(among)), source), found)
+    store(view, lazy.At(Contained(source, _ordered(view, among), count_of(among)), source), found)
     return counted(found, a.count) if isinstance(a, counted) else found
 
 
@@ -172,7 +217,8 @@ SETS: dict[str, Callable[..., Any]] = {
     "isin": _is_in,
     "merge": _merged,
     "merge_by_key": _merged_by_key,
-    **dict.fromkeys(("set_difference", "set_intersection", "set_symmetric_difference", "set_union"), _set_operation),
+    **dict.fromkeys(("set_difference", "set_intersection"), _set_operation(_by_first)),
+    **dict.fromkeys(("set_symmetric_difference", "set_union"), _set_operation(_by_positions)),
     "setdiff1d": _among(0),
     "union1d": _united,
 }

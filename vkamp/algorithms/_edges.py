@@ -24,6 +24,7 @@ from vkamp.algorithms._counted_orders import ORDERS
 from vkamp.algorithms._counted_parts import unsupported
 from vkamp.algorithms._counted_segments import SEGMENTED
 from vkamp.algorithms._counted_sets import SETS
+from vkamp.algorithms._exact import exactly
 from vkamp.algorithms._operators import Flag
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
@@ -90,7 +91,8 @@ def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _compared(name: str, function: _Function, a: Any, number: device_scalar, **rest: Any) -> Any:
     """``count`` and ``find`` of a number on the device, computed as ``count_if`` and ``find_if`` of flags."""
     source = lazy.of(a)
-    flags = lazy.map(functional.equal_to, source, lazy.constant(number, source.extent))
+    other = lazy.constant(number, source.extent)
+    flags = lazy.map(exactly(functional.equal_to, source, other), source, other)
     return function(lazy.map(Flag(functional.truth), flags), 1, **rest)
 
 

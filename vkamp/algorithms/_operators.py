@@ -107,18 +107,29 @@ class Is:
 
 
 def like(number: Any, source: lazy.Lazy) -> Any:
-    """A number to compare elements with, in their type if they are complex, or if both are integers.
+    """A number to compare elements with, in their type if they are complex, or if it or they are integers.
 
-    Python's own would become a complex64 or an int32. An integer that the type cannot hold becomes NaN, which equals
-    no element either.
+    Python's own would become a complex64 or an int32. A number that the type cannot hold becomes NaN, which equals no
+    element either. A float that is compared with floats adapts to their type.
     """
     kind = lazy.computed_type(source)
-    if kind.kind == "c":
-        return kind.type(number)
-    if kind.kind not in "iu" or not isinstance(number, (int, np.integer)) or isinstance(number, bool):
-        return number
-    limits = np.iinfo(kind)
-    return kind.type(number) if limits.min <= int(number) <= limits.max else np.float32(np.nan)
+    given = np.asarray(number)
+    if kind.kind not in "iufc" or given.dtype.kind not in "iufcO" or (kind.kind in "fc" and given.dtype.kind in "fc"):
+        return kind.type(number) if kind.kind == "c" else number
+    exact = given.item()
+    if isinstance(exact, complex) and exact.imag == 0:
+        exact = exact.real
+    nothing = np.float32(np.nan)
+    if kind.kind in "iu":
+        limits = np.iinfo(kind)
+        fits = not isinstance(exact, complex) and limits.min <= exact <= limits.max and exact == int(exact)
+        return kind.type(int(exact)) if fits else nothing
+    with np.errstate(over="ignore"):
+        try:
+            found = kind.type(exact)
+        except OverflowError:
+            return nothing
+    return found if found.item() == exact else nothing
 
 
 class Flag:

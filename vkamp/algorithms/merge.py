@@ -17,9 +17,9 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._arguments import output, outputs, place
+from vkamp.algorithms._exact import of_one_type
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import sorts_before
-from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.transform import store
 
 TILE = 128
@@ -132,14 +132,6 @@ class Joined(lazy.Lazy):
         return self.a.value(i) if i < self.n else self.b.value(i - self.n)
 
 
-def two_of_one_type(a: Any, b: Any) -> tuple[lazy.Lazy, lazy.Lazy]:
-    """Two inputs with one index; TypeError unless they have one type."""
-    left, right = lazy.of(a).flat(), lazy.of(b).flat()
-    if dtype_of(left) != dtype_of(right):
-        raise TypeError(f"the inputs have different types, {dtype_of(left)} and {dtype_of(right)}")
-    return left, right
-
-
 def merge(
     a: Any,
     b: Any,
@@ -148,10 +140,14 @@ def merge(
     out: Any = None,
     accelerator_view: amp.accelerator_view | None = None,
 ) -> Any:
-    """The elements of two sorted inputs in their order; of equal ones those of ``a`` first (C++: ``merge``)."""
-    left, right = two_of_one_type(a, b)
+    """The elements of two sorted inputs in their order; of equal ones those of ``a`` first (C++: ``merge``).
+
+    Numbers of different types become numpy's common type, if it holds all of them; TypeError if there is none.
+    """
+    left, right = lazy.of(a).flat(), lazy.of(b).flat()
     view = place(accelerator_view, left, right, out)
-    result = output(out, left.extent[0] + right.extent[0], dtype_of(left), view, left, right)
+    left, right, dtype = of_one_type(view, left, right)
+    result = output(out, left.extent[0] + right.extent[0], dtype, view, left, right)
     merge_into(view, left, right, left, right, result, less)
     return result
 
@@ -171,15 +167,18 @@ def merge_by_key(
     ``out`` is a tuple of targets for both.
     """
     outs = outputs(out, 2)
-    left, right = two_of_one_type(keys_a, keys_b)
-    of_left, of_right = two_of_one_type(values_a, values_b)
+    left, right, of_left, of_right = (lazy.of(each).flat() for each in (keys_a, keys_b, values_a, values_b))
     for keys, values in ((left, of_left), (right, of_right)):
         if keys.extent != values.extent:
             raise amp.AmpError(f"there are {keys.extent!r} keys, but {values.extent!r} values")
     inputs = left, right, of_left, of_right
     view = place(accelerator_view, *inputs, *outs)
+    left, right, of_keys = of_one_type(view, left, right)
+    of_left, of_right, of_values = of_one_type(view, of_left, of_right)
     n = left.extent[0] + right.extent[0]
-    merged, moved = (output(each, n, dtype_of(of), view, *inputs) for each, of in zip(outs, inputs[::2], strict=True))
+    merged, moved = (
+        output(each, n, dtype, view, *inputs) for each, dtype in zip(outs, (of_keys, of_values), strict=True)
+    )
     order = merged_order(view, left, right, less)
     store(view, lazy.take(Joined(left, right), order), merged)
     store(view, lazy.take(Joined(of_left, of_right), order), moved)

@@ -16,6 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, search_tiles
 from vkamp.algorithms._arguments import computed_type, output, place, value
+from vkamp.algorithms._exact import exactly
 from vkamp.algorithms._operators import NOWHERE, Flag, Is, PairPositions, PositionsWhere, Swapped, like, sorts_before
 from vkamp.algorithms._results import result_row
 from vkamp.algorithms.reduce import combine, reduce_into, shape_of
@@ -98,7 +99,8 @@ def mismatch(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """The first position where two inputs of one extent differ, -1 if there is none (C++: ``mismatch``)."""
-    pairs = lazy.map(functional.not2(eq), a, b).flat()
+    left, right = lazy.of(a), lazy.of(b)
+    pairs = lazy.map(functional.not2(exactly(eq, left, right)), left, right).flat()
     return find_if(pairs, functional.truth, out=out, accelerator_view=accelerator_view)
 
 
@@ -185,8 +187,9 @@ def equal(
     accelerator_view: amp.accelerator_view | None = None,
 ) -> device_scalar:
     """Whether the elements of two inputs of one extent are equal, pair by pair (C++: ``equal``)."""
+    left, right = lazy.of(a), lazy.of(b)
     return all_of(
-        lazy.map(functional.not2(functional.not2(eq)), a, b),
+        lazy.map(functional.not2(functional.not2(exactly(eq, left, right))), left, right),
         functional.truth,
         out=out,
         accelerator_view=accelerator_view,
@@ -253,6 +256,7 @@ def searchsorted(
         queries: lazy.Lazy = lazy.constant(number, 1)
     else:
         queries = lazy.of(values).flat()
+        less = exactly(less, source, queries)
     view = place(accelerator_view, source, queries, out)
     result = output(out, queries.extent, np.dtype(np.int32), view, source, queries)
     n, right = source.extent[0], side == "right"
@@ -267,7 +271,8 @@ def _like_elements(number: Any, side: str, dtype: np.dtype[Any], less: Any) -> t
     """Converts a number of Python or numpy to the elements' type, and returns it with the side that gives the same
     position.
     """
-    if less is sorts_before and dtype.kind in "iu":
+    is_ascending = less is sorts_before or (less is functional.less and number == number)
+    if is_ascending and dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if not number <= limits.max:
             return value(limits.max, dtype), "right"
@@ -276,4 +281,11 @@ def _like_elements(number: Any, side: str, dtype: np.dtype[Any], less: Any) -> t
         # The position of a fraction is that of the next integer.
         side = side if number == math.floor(number) else "left"
         number = math.ceil(number)
+    elif is_ascending and dtype.kind == "f" and np.asarray(number).dtype.kind in "iuf":
+        # The position of a number between two floats is that before the larger one, or after the smaller one.
+        exact = np.asarray(number).item()
+        with np.errstate(over="ignore"):
+            number = np.asarray(number).astype(dtype)[()]
+        nearest = number.item()
+        side = "left" if nearest > exact else "right" if nearest < exact else side
     return value(number, dtype), side

@@ -16,6 +16,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import place
+from vkamp.algorithms._exact import exactly
 from vkamp.algorithms._operators import NOWHERE, Flag, PositionsWhere, like
 from vkamp.algorithms._results import result_row
 from vkamp.algorithms.reduce import reduce_into
@@ -66,6 +67,7 @@ def _flags(
 
 def _found(a: Any, b: Any, eq: Any, out: Any, accelerator_view: Any, *, last: bool = False) -> device_scalar:
     source, pattern = lazy.of(a).flat(), lazy.of(b).flat()
+    eq = exactly(eq, source, pattern)
     view = place(accelerator_view, source, pattern, out)
     places = source.extent[0] - pattern.extent[0] + 1
     with result_row(out, 1, np.dtype(np.int32), view, source, pattern) as (found, row):
@@ -124,6 +126,7 @@ def find_first_of(
 ) -> device_scalar:
     """The first position whose element is equal to one of ``b``, -1 if there is none (C++: ``find_first_of``)."""
     source, pattern = lazy.of(a).flat(), lazy.of(b).flat()
+    eq = exactly(eq, source, pattern)
     view = place(accelerator_view, source, pattern, out)
     with result_row(out, 1, np.dtype(np.int32), view, source, pattern) as (found, row):
         flags = _flags(view, source, pattern, eq, _match_any, source.extent[0])
@@ -220,6 +223,7 @@ def lexicographical_compare(
 ) -> device_scalar:
     """Whether ``a`` comes before ``b`` in the order of words (C++: ``lexicographical_compare``)."""
     left, right = lazy.of(a).flat(), lazy.of(b).flat()
+    less = exactly(less, left, right)
     view = place(accelerator_view, left, right, out)
     n, m = left.extent[0], right.extent[0]
     with result_row(out, 1, np.dtype(np.uint8), view, left, right) as (found, row):

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import lazy
+from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import output, place
 from vkamp.algorithms._counted_parts import count_of
+from vkamp.algorithms._exact import exactly, of_one_type, refuse_different
 from vkamp.algorithms._operators import Heads, sorts_before
 from vkamp.algorithms._results import result_row
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.lazy import dtype_of
-from vkamp.algorithms.merge import Joined, merged_order, two_of_one_type
+from vkamp.algorithms.merge import Joined, merged_order
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.search import all, lower_bound
 from vkamp.algorithms.select import selected
@@ -49,7 +50,7 @@ class _Partners:
 
 
 def has_partner(view: amp.accelerator_view, source: lazy.Lazy, other: lazy.Lazy, less: Any) -> lazy.Lazy:
-    return stored(view, lazy.At(_Partners(source.extent[0], other, less), source))
+    return stored(view, lazy.At(_Partners(source.extent[0], other, exactly(less, source, other)), source))
 
 
 def stored(view: amp.accelerator_view, flags: lazy.Lazy) -> lazy.Lazy:
@@ -68,7 +69,8 @@ def _not(flag: Any) -> Any:
 
 
 def _inputs(a: Any, b: Any, accelerator_view: Any, out: Any = None) -> tuple[lazy.Lazy, lazy.Lazy, Any]:
-    left, right = two_of_one_type(a, b)
+    left, right = lazy.of(a).flat(), lazy.of(b).flat()
+    refuse_different(left, right)
     return left, right, place(accelerator_view, left, right, out)
 
 
@@ -86,9 +88,10 @@ def _merged(
     view: amp.accelerator_view, a: lazy.Lazy, b: lazy.Lazy, of_a: lazy.Lazy, of_b: lazy.Lazy, less: Any, out: Any
 ) -> counted:
     """The merged elements with flags."""
+    a, b, dtype = of_one_type(view, a, b)
     order = merged_order(view, a, b, less)
     flags = lazy.take(Joined(of_a, of_b), order)
-    return selected(flags, lazy.take(Joined(a, b), order), out, view, dtype=dtype_of(a))
+    return selected(flags, lazy.take(Joined(a, b), order), out, view, dtype=dtype)
 
 
 def set_union(
@@ -161,19 +164,20 @@ def ordered(view: amp.accelerator_view, source: lazy.Lazy) -> lazy.Lazy:
 
 
 class Contained:
-    """For ``lazy.At``: whether an element is among the first ``n`` of a sorted input; NaN is not."""
+    """For ``lazy.At`` on ``values``: whether one is among the first ``n`` elements of a sorted input; NaN is not."""
 
-    __slots__ = ("among", "n")
+    __slots__ = ("among", "eq", "less", "n")
 
-    def __init__(self, among: lazy.Lazy, n: lazy.Lazy) -> None:
+    def __init__(self, values: lazy.Lazy, among: lazy.Lazy, n: lazy.Lazy) -> None:
         self.among, self.n = among, n
+        self.less, self.eq = (exactly(op, values, among) for op in (sorts_before, functional.equal_to))
 
     @amp.func
     def has(self, x: Any) -> Any:
         """Whether a number is among them."""
         n = self.n.value(0)
-        at = lower_bound(self.among, x, 0, n, sorts_before)
-        return at < n and self.among.value(at) == x
+        at = lower_bound(self.among, x, 0, n, self.less)
+        return at < n and self.eq(self.among.value(at), x)
 
     @amp.func
     def __call__(self, values: Any, i: Any) -> Any:
@@ -185,8 +189,8 @@ class Unlike(Contained):
 
     __slots__ = ("wanted",)
 
-    def __init__(self, among: lazy.Lazy, n: lazy.Lazy, wanted: int) -> None:
-        super().__init__(among, n)
+    def __init__(self, values: lazy.Lazy, among: lazy.Lazy, n: lazy.Lazy, wanted: int) -> None:
+        super().__init__(values, among, n)
         self.wanted = wanted
 
     @amp.func
@@ -202,21 +206,22 @@ def isin(a: Any, among: Any, *, out: Any = None, accelerator_view: amp.accelerat
     source = lazy.of(a)
     left, right, view = _inputs(source, among, accelerator_view, out)
     result = output(out, source.extent, np.dtype(np.uint8), view, left, right)
-    store(view, lazy.At(Contained(ordered(view, right), count_of(right)), source), result)
+    store(view, lazy.At(Contained(source, ordered(view, right), count_of(right)), source), result)
     return result
 
 
 def union1d(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> counted:
-    """The different elements of both inputs, sorted (numpy: ``union1d``)."""
+    """The different elements of both inputs, in their common type, sorted (numpy: ``union1d``)."""
     left, right, view = _inputs(a, b, accelerator_view, out)
-    joined = amp.array(left.extent[0] + right.extent[0], dtype_of(left), accelerator_view=view)
+    left, right, dtype = of_one_type(view, left, right)
+    joined = amp.array(left.extent[0] + right.extent[0], dtype, accelerator_view=view)
     store(view, Joined(left, right), joined)
     both = ordered(view, lazy.Elements(joined))
     return selected(Heads(both, same), both, out, view)
 
 
 def intersect1d(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> counted:
-    """The different elements of ``a`` that are in ``b``, sorted (numpy: ``intersect1d``)."""
+    """The different elements of ``a`` that are in ``b``, in their common type, sorted (numpy: ``intersect1d``)."""
     return _among(a, b, 1, out, accelerator_view)
 
 
@@ -228,4 +233,15 @@ def setdiff1d(a: Any, b: Any, *, out: Any = None, accelerator_view: amp.accelera
 def _among(a: Any, b: Any, wanted: int, out: Any, accelerator_view: amp.accelerator_view | None) -> counted:
     left, right, view = _inputs(a, b, accelerator_view, out)
     values, others = (ordered(view, each) for each in (left, right))
-    return selected(stored(view, lazy.At(Unlike(others, count_of(others), wanted), values)), values, out, view)
+    flags = stored(view, lazy.At(Unlike(values, others, count_of(others), wanted), values))
+    return selected_among(view, values, others, flags, wanted, out)
+
+
+def selected_among(
+    view: amp.accelerator_view, values: lazy.Lazy, others: lazy.Lazy, flags: lazy.Lazy, wanted: int, out: Any
+) -> counted:
+    """The values with flags: in the common type of both inputs if they are among the others, else in their own."""
+    elements, dtype = values, dtype_of(values)
+    if wanted:
+        elements, _, dtype = of_one_type(view, values, others)
+    return selected(flags, elements, out, view, dtype=dtype)

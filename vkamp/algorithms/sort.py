@@ -31,11 +31,14 @@ def order_of(
     return radix_sort.order_of(view, keys, descending, bits)
 
 
-def taken(view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any) -> Any:
-    extent = order.extent
-    result = output(out, extent, dtype_of(source), view, source, in_place=True)
+def taken(
+    view: amp.accelerator_view, source: lazy.Lazy, order: Any, out: Any, dtype: np.dtype[Any] | None = None
+) -> Any:
+    """The elements at given positions, in ``out`` or a new array, of the source's type unless ``dtype`` is given."""
+    extent, dtype = order.extent, dtype_of(source) if dtype is None else dtype
+    result = output(out, extent, dtype, view, source, in_place=True)
     is_in_place = any(result.overlaps(each) for each in source.containers())
-    ordered = output(None, extent, dtype_of(source), view) if is_in_place else result
+    ordered = output(None, extent, dtype, view) if is_in_place else result
     values, target = in_words(source, ordered)
     store(view, lazy.take(values, order), target)
     if is_in_place:

@@ -76,6 +76,8 @@ def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
         return 0
     dtype = amp.array_view(a).dtype
     element_of(value, dtype)
+    if dtype.names is None:
+        return alg.searchsorted(a, value, side, comp)
     return device_scalar(alg.searchsorted(a, np.array([value], dtype), side, comp))
 
 
