@@ -16,9 +16,7 @@ from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import (
     axis_of,
     computed_type,
-    in_words,
     is_float_of_memory,
-    output,
     outputs,
     place,
     value,
@@ -27,7 +25,6 @@ from vkamp.algorithms._convert import sum_type
 from vkamp.algorithms._counted_parts import (
     ByPosition,
     Differences,
-    Flipped,
     FromInit,
     FromStart,
     OfOptional,
@@ -53,6 +50,7 @@ from vkamp.algorithms._operators import (
 )
 from vkamp.algorithms.by_key import scan_by_key
 from vkamp.algorithms.counted import counted
+from vkamp.algorithms.extremes import argmin
 from vkamp.algorithms.merge_sort import comparison
 from vkamp.algorithms.reduce import reduce
 from vkamp.algorithms.scalars import device_scalar
@@ -72,7 +70,8 @@ def within(c: counted, rest: Any) -> lazy.Lazy:
     return UpToCount(lazy.of(c.values), c.count, rest)
 
 
-def _flags(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
+def flags_of(c: counted, pred: Any, rest: int = 0) -> lazy.Lazy:
+    """1 for the elements that meet a condition, else 0; ``rest`` after the count."""
     return UpToCount(lazy.map(Flag(pred), c.values), c.count, rest)
 
 
@@ -195,13 +194,19 @@ def _transformed(function: _Function, f: Any, *inputs: Any, **rest: Any) -> Any:
     return counted(function(f, *plain, **rest), count)
 
 
-def _selected(function: _Function, c: counted, pred: Any = None, *, flags: Any = None, **rest: Any) -> Any:
+def _chosen(a: Any, pred: Any, flags: Any) -> tuple[Any, lazy.Lazy, device_scalar]:
+    """The elements that a selection chooses from, their flags, and the count."""
     if (pred is None) == (flags is None):
         raise TypeError("give a predicate or flags=")
-    if flags is not None:
-        given = flags.values if isinstance(flags, counted) else flags
-        return function(c.values, flags=UpToCount(lazy.map(Flag(functional.truth), given), c.count, 0), **rest)
-    return function(c.values, flags=_flags(c, pred), **rest)
+    if flags is None:
+        return a.values, flags_of(a, pred), a.count
+    (values, given), count = together([a, flags])
+    return values, UpToCount(lazy.map(Flag(functional.truth), given), count, 0), count
+
+
+def _selected(function: _Function, a: Any, pred: Any = None, *, flags: Any = None, **rest: Any) -> Any:
+    values, chosen, _ = _chosen(a, pred, flags)
+    return function(values, flags=chosen, **rest)
 
 
 def _heads(
@@ -298,39 +303,21 @@ def _adjacent_found(
 
 
 def _equal(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to, **rest: Any) -> Any:
-    return none_of(Differences(a, b, eq), _set, **rest)
+    return none_of(Differences(a, b, eq), is_set, **rest)
 
 
 def _mismatch(function: _Function, a: Any, b: Any, eq: Any = functional.equal_to, **rest: Any) -> Any:
-    return find_if(Differences(a, b, eq), _set, **rest)
+    return find_if(Differences(a, b, eq), is_set, **rest)
 
 
 # -- others --------------------------------------------------------------------------------------------------------
 
 
-def _partitioned(function: _Function, c: counted, pred: Any = None, *, flags: Any = None, **rest: Any) -> Any:
-    if (pred is None) == (flags is None):
-        raise TypeError("give a predicate or flags=")
-    if flags is None:
-        chosen = _flags(c, pred)
-    else:
-        (_, given), _ = together([c, flags])
-        chosen = UpToCount(lazy.map(Flag(functional.truth), given), c.count, 0)
+def _partitioned(function: _Function, a: Any, pred: Any = None, *, flags: Any = None, **rest: Any) -> Any:
+    values, chosen, count = _chosen(a, pred, flags)
     # Elements after the count are the last ones of those that are not chosen.
-    found, many = function(c.values, flags=chosen, **rest)
-    return counted(found, c.count), many
-
-
-def _flipped(
-    function: _Function, c: counted, axis: Any = None, *, out: Any = None, accelerator_view: Any = None
-) -> Any:
-    check_axis(c, axis)
-    source = lazy.of(c.values)
-    view = place(accelerator_view, source, out)
-    result = output(out, source.extent, c.dtype, view, source)
-    values, target = in_words(source, result)
-    store(view, lazy.At(Flipped(c.count), values), target)
-    return counted(result, c.count)
+    found, many = function(values, flags=chosen, **rest)
+    return counted(found, count), many
 
 
 def _taken(function: _Function, values: Any, at: Any, axis: Any = None, **rest: Any) -> Any:
@@ -362,16 +349,24 @@ def _dotted(function: _Function, a: Any, b: Any, **rest: Any) -> Any:
     return function(*(UpToCount(lazy.of(each), count, 0) for each in (x, y)), **rest)
 
 
-def _searched(function: _Function, ordered: Any, c: Any, *given: Any, **rest: Any) -> Any:
-    if isinstance(ordered, counted):
-        raise unsupported(f"{function.__name__} in ordered elements")
-    return counted(function(ordered, c.values, *given, **rest), c.count)
-
-
 def _nonzero(function: _Function, c: counted, *, accelerator_view: Any = None, **rest: Any) -> Any:
-    flags = _flags(c, functional.truth)
+    flags = flags_of(c, functional.truth)
     view = place(accelerator_view, flags)
     return select(lazy.arange(len(c.values)), flags=flags, accelerator_view=view, **rest)
+
+
+def _place_of_best(op: Any) -> Callable[..., Any]:
+    """``argmin`` or ``argmax``, given ``min`` or ``max``."""
+
+    def call(function: _Function, c: counted, *, less: Any = None, accelerator_view: Any = None, **rest: Any) -> Any:
+        if less is None:
+            return function(within(c, identity_of(op, c.dtype)), accelerator_view=accelerator_view, **rest)
+        # Positions after the count are last in this order.
+        order = ByPosition(c, None, comparison(less, op is functional.max))
+        view = place(accelerator_view, order.both)
+        return argmin(positions_in(c), less=order, accelerator_view=view, **rest)
+
+    return call
 
 
 def _over_flags(behind: int, pred: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -382,13 +377,13 @@ def _over_flags(behind: int, pred: Callable[..., Any] | None = None) -> Callable
 
     def call(function: _Function, c: counted, given: Any, **rest: Any) -> Any:
         condition = given if pred is None else pred(like(given, lazy.of(c.values)))
-        return function(_flags(c, condition, behind), _set if pred is None else 1, **rest)
+        return function(flags_of(c, condition, behind), is_set if pred is None else 1, **rest)
 
     return call
 
 
 @amp.func
-def _set(flag: Any) -> Any:
+def is_set(flag: Any) -> Any:
     return flag != 0
 
 
@@ -409,23 +404,25 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "min": lambda function, c, **rest: function(within(c, identity_of(functional.min, c.dtype)), **rest),
     "max": lambda function, c, **rest: function(within(c, identity_of(functional.max, c.dtype)), **rest),
     "reduce": _reduced,
-    "argmin": lambda function, c, **rest: function(within(c, identity_of(functional.min, c.dtype)), **rest),
-    "argmax": lambda function, c, **rest: function(within(c, identity_of(functional.max, c.dtype)), **rest),
+    "argmin": _place_of_best(functional.min),
+    "argmax": _place_of_best(functional.max),
     "count_nonzero": lambda function, c, **rest: function(within(c, 0), **rest),
     "count_if": _over_flags(0),
     "count": _over_flags(0, Is),
     "any_of": _over_flags(0),
     "all_of": _over_flags(1),
-    "none_of": lambda function, c, pred, **rest: function(_flags(c, pred), _set, **rest),
+    "none_of": lambda function, c, pred, **rest: function(flags_of(c, pred), is_set, **rest),
     "find_if": _over_flags(0),
     "find": _over_flags(0, Is),
+    "find_if_not": _over_flags(1),
+    "is_partitioned": _over_flags(0),
+    "partition_point": _over_flags(0),
     "sort": _sorted,
     "argsort": _argsorted,
     "scan": _scanned,
     "transform": _transformed,
     "transform_reduce": _transform_reduced,
     "vdot": _dotted,
-    "searchsorted": _searched,
     "digitize": _each,
     "clip": _each,
     "copy": _each,
@@ -448,12 +445,11 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "minmax": _extremes,
     "partition": _partitioned,
     **dict.fromkeys(_OWN, _by_itself),
-    "flip": _flipped,
     "take": _taken,
     "cumulative_sum": _each,
     "cumulative_prod": _each,
     "cummax": _each,
     "cummin": _each,
-    "any": lambda function, c, **rest: function(_flags(c, functional.truth), **rest),
-    "all": lambda function, c, **rest: function(_flags(c, functional.truth, 1), **rest),
+    "any": lambda function, c, **rest: function(flags_of(c, functional.truth), **rest),
+    "all": lambda function, c, **rest: function(flags_of(c, functional.truth, 1), **rest),
 }

@@ -46,7 +46,7 @@ def _within(flags: lazy.Lazy, a: Any, rest: int) -> lazy.Lazy:
     return UpToCount(flags, a.count, rest) if isinstance(a, counted) else flags
 
 
-def _count_of_both(view: amp.accelerator_view, a: Any, b: Any) -> device_scalar:
+def count_of_both(view: amp.accelerator_view, a: Any, b: Any) -> device_scalar:
     return device_scalar(transform(functional.plus, count_of(a), count_of(b), accelerator_view=view))
 
 
@@ -97,7 +97,7 @@ def _merged(
 ) -> Any:
     order, dtype, view = by = _by_positions(a, b, less, out, accelerator_view)
     found = _of_positions(function, a, b, by)
-    return counted(taken(view, order.both, found, out, dtype), _count_of_both(view, a, b))
+    return counted(taken(view, order.both, found, out, dtype), count_of_both(view, a, b))
 
 
 def _keys_and_values(keys: Any, values: Any) -> tuple[Any, Any]:
@@ -119,7 +119,7 @@ def _merged_by_key(
     inputs = map(elements_of, (a, b, of_a, of_b))
     order, dtype, view = by = _by_positions(a, b, less, None, place(accelerator_view, *inputs, for_keys, for_values))
     of_a, of_b, of_values = _alike(view, of_a, of_b)
-    found, count = _of_positions(merge, a, b, by), _count_of_both(view, a, b)
+    found, count = _of_positions(merge, a, b, by), count_of_both(view, a, b)
     moved = Joined(elements_of(of_a), elements_of(of_b))
     keys = taken(view, order.both, found, for_keys, dtype)
     return counted(keys, count), counted(taken(view, moved, found, for_values, of_values), count)
@@ -152,7 +152,7 @@ def _included(
 # -- other inputs --------------------------------------------------------------------------------------------------
 
 
-class _JoinedUpTo(lazy.Lazy):
+class JoinedUpTo(lazy.Lazy):
     """The first ``n`` elements of one input, then those of another one."""
 
     __slots__ = ("a", "b", "n")
@@ -171,10 +171,10 @@ class _JoinedUpTo(lazy.Lazy):
 def _united(function: _Function, a: Any, b: Any, *, out: Any = None, accelerator_view: Any = None) -> Any:
     view = place(accelerator_view, elements_of(a), elements_of(b), out)
     a, b, dtype = _alike(view, a, b)
-    both = _JoinedUpTo(a, b)
+    both = JoinedUpTo(a, b)
     joined = amp.array(both.extent, dtype, accelerator_view=view)
     store(view, both, joined)
-    return unique_of(function, counted(joined, _count_of_both(view, a, b)), out=out, accelerator_view=view)
+    return unique_of(function, counted(joined, count_of_both(view, a, b)), out=out, accelerator_view=view)
 
 
 def _ordered(view: amp.accelerator_view, a: Any) -> lazy.Lazy:

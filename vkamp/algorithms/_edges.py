@@ -20,8 +20,10 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import _choose, _empty, _order, determinism, functional, lazy
 from vkamp.algorithms._counted_inputs import COUNTED
+from vkamp.algorithms._counted_moves import MOVES
 from vkamp.algorithms._counted_orders import ORDERS
 from vkamp.algorithms._counted_parts import unsupported
+from vkamp.algorithms._counted_searches import SEARCHES
 from vkamp.algorithms._counted_segments import SEGMENTED
 from vkamp.algorithms._counted_sets import SETS
 from vkamp.algorithms._exact import exactly
@@ -36,19 +38,23 @@ _Function = Callable[..., Any]
 
 # -- counted -------------------------------------------------------------------------------------------------------
 
-#: Functions that wait for the size or the range of their result, unless this parameter says it.
-_WAITING = {"bincount": "bins", "histogram": "range"}
-#: Functions that wait for the counts of their inputs.
-_WAITING_FOR_COUNTS = frozenset(("repeat", "run_length_decode"))
+#: Whether a call with these arguments waits for the size or the range of its result.
+_WAITING: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "bincount": lambda given: given.get("bins") is None,
+    # A sequence of edges is as good as a range.
+    "histogram": lambda given: given.get("range") is None and np.ndim(given.get("bins", 10)) == 0,
+    "repeat": lambda given: not isinstance(given.get("count"), (int, np.integer)) and _has_no_total(given),
+    "run_length_decode": lambda given: _has_no_total(given),
+}
+
+
+def _has_no_total(given: dict[str, Any]) -> bool:
+    return given.get("total") is None and given.get("out") is None
 
 
 def _waits(name: str, names: list[str], args: tuple[Any, ...], named: dict[str, Any]) -> bool:
     """Whether a call waits for the size or the range of its result, and for the counts of its inputs, too."""
-    if name not in _WAITING:
-        return name in _WAITING_FOR_COUNTS
-    given = dict(zip(names, args, strict=False)) | named
-    # A sequence of edges is as good as a range.
-    return given.get(_WAITING[name]) is None and not (name == "histogram" and np.ndim(given.get("bins", 10)) > 0)
+    return name in _WAITING and _WAITING[name](dict(zip(names, args, strict=False)) | named)
 
 
 def _in_places(
@@ -112,7 +118,7 @@ def _with_scalars(
     return _called(name, function, tuple(given), named)
 
 
-_COUNTED = {**COUNTED, **ORDERS, **SEGMENTED, **SETS}
+_COUNTED = {**COUNTED, **MOVES, **ORDERS, **SEARCHES, **SEGMENTED, **SETS}
 
 # -- all -----------------------------------------------------------------------------------------------------------
 
@@ -126,7 +132,7 @@ def _called(name: str, function: _Function, args: tuple[Any, ...], named: dict[s
                 f"{name} takes a counted of one dimension, not of {each.values.extent!r}: pass its .trim(), which "
                 "waits for the count"
             )
-    if not any(isinstance(each, counted) for each in args):
+    if not given:
         return function(*args, **named)
     known = _COUNTED.get(name)
     if known is None:
@@ -200,7 +206,7 @@ def with_edges(function: Any) -> Any:
             check(args, named)
         if counted in map(type, named.values()):
             args, named = _in_places(names, args, named)
-            if counted not in map(type, (*args, named.get("weights"))):
+            if counted not in map(type, (*args, named.get("flags"), named.get("weights"))):
                 raise unsupported(f"{name}, unless its first input is one,")
             return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)
         for each in args:

@@ -14,6 +14,7 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import axis_of, element, output, place
 from vkamp.algorithms.lazy import dtype_of
+from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.transform import Mirrored, moved
 from vkamp.algorithms.unique import run_length_decode
 
@@ -186,6 +187,19 @@ def _swap(idx, a, b):
 
 def swap(a: Any, b: Any, *, accelerator_view: amp.accelerator_view | None = None) -> None:
     """Exchanges the elements of two containers of one extent and type (C++: ``swap_ranges``)."""
+    swapped(a, b, accelerator_view)
+
+
+@amp.kernel
+def _swap_up_to(idx, a, b, count):
+    if idx[0] < count[0]:
+        x = a[idx].copy()
+        a[idx] = b[idx]
+        b[idx] = x
+
+
+def swapped(a: Any, b: Any, accelerator_view: amp.accelerator_view | None, count: device_scalar | None = None) -> None:
+    """As :func:`swap`; only the first ``count`` elements if a number on the device says so."""
     left, right = (each if isinstance(each, (amp.array, amp.array_view)) else amp.array_view(each) for each in (a, b))
     if left.extent != right.extent:
         raise amp.AmpError(f"{left.extent!r} and {right.extent!r} cannot be exchanged")
@@ -193,4 +207,8 @@ def swap(a: Any, b: Any, *, accelerator_view: amp.accelerator_view | None = None
         raise TypeError(f"{left.dtype} and {right.dtype} elements cannot be exchanged")
     if left.overlaps(right):
         raise amp.AmpError("the containers overlap")
-    amp.parallel_for_each(place(accelerator_view, left, right), left.extent, _swap, left, right)
+    view = place(accelerator_view, left, right)
+    if count is None:
+        amp.parallel_for_each(view, left.extent, _swap, left, right)
+    else:
+        amp.parallel_for_each(view, left.extent, _swap_up_to, left, right, count.view)

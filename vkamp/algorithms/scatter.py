@@ -19,7 +19,7 @@ from vkamp.algorithms._arguments import computed_type, element, place, refuse_ov
 from vkamp.algorithms._operators import Heads, refuse_order
 from vkamp.algorithms.segments import Tails, scan_pairs
 from vkamp.algorithms.sort import order_of
-from vkamp.algorithms.transform import store
+from vkamp.algorithms.transform import positions_in, store
 
 
 @amp.func
@@ -59,16 +59,17 @@ _ATOMIC = {
 
 
 @amp.kernel
-def _combine_each(idx, source, at, out, combine):
-    combine(out, at.value(idx[0]), source.value(idx[0]))
+def _combine_each(idx, source, at, out, combine, *, guarded: amp.constant):
+    if not guarded or at.value(idx[0]) < out.extent[0]:
+        combine(out, at.value(idx[0]), source.value(idx[0]))
 
 
 @amp.kernel
-def _combine_runs(idx, positions, tails, pairs, out, op):
+def _combine_runs(idx, positions, tails, pairs, out, op, *, guarded: amp.constant):
     """Stores in the last element of each run of equal positions the combination of the whole run."""
     i = idx[0]
-    if tails.value(i) != 0:
-        at = positions[i]
+    at = positions[i]
+    if tails.value(i) != 0 and (not guarded or at < out.extent[0]):
         out[at] = op(out[at], pairs[i].first)
 
 
@@ -81,26 +82,32 @@ def scatter_reduce(
     ``op`` must be associative. The elements of one position are combined in their order, so ``op`` need not commute.
     ``out`` has one dimension and the type of ``op``'s results. Negative positions count from its end, as in numpy.
     """
-    source, positions = lazy.of(a).flat(), lazy.of(at).flat()
+    values, positions = positions_in("scatter_reduce", target(out), at)
+    combine_at(values, positions, a, op, accelerator_view)
+    return out
+
+
+def combine_at(
+    values: Any, positions: lazy.Lazy, a: Any, op: Any, accelerator_view: amp.accelerator_view | None, *,
+    guarded: bool = False,
+) -> None:  # fmt: skip
+    """Combines elements with those at positions; with ``guarded``, those at positions after the end are left out."""
+    source = lazy.of(a).flat()
     if source.extent != positions.extent:
         raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
-    values = target(out)
-    if values.extent.rank != 1:
-        raise TypeError(f"scatter_reduce needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
-    positions = lazy.from_start(positions, len(values))
     dtype = element(computed_type(source))
     refuse_type(values, dtype)
     refuse_overlap(values, source, positions)
     view = place(accelerator_view, values, source, positions)
     refuse_order(op, dtype)
     if values.dtype in (np.int32, np.uint32) and values.dtype == dtype and op in _ATOMIC:
-        amp.parallel_for_each(view, source.extent, _combine_each, source, positions, values, _ATOMIC[op])
-        return out
+        atomic = _ATOMIC[op]
+        amp.parallel_for_each(view, source.extent, _combine_each, source, positions, values, atomic, guarded=guarded)
+        return
     order = order_of(view, positions, False, None, None)
     numbers = amp.array(positions.extent, np.int32, accelerator_view=view)
     store(view, lazy.take(positions, order), numbers)
     heads = Heads(lazy.Elements(numbers), functional.equal_to)
     pairs = scan_pairs(view, lazy.take(source, order), heads, op, dtype)
     tails = lazy.At(Tails(lazy.constant(source.extent[0], 1)), heads)
-    amp.parallel_for_each(view, source.extent, _combine_runs, numbers, tails, pairs, values, op)
-    return out
+    amp.parallel_for_each(view, source.extent, _combine_runs, numbers, tails, pairs, values, op, guarded=guarded)

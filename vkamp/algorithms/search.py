@@ -252,7 +252,7 @@ def searchsorted(
     # numpy would read a container.
     is_number = not isinstance(values, (amp.array, amp.array_view, lazy.Lazy)) and np.ndim(values) == 0
     if is_number:
-        number, side = _like_elements(values, side, computed_type(source), less)
+        number, side = like_elements(values, side, computed_type(source), less)
         queries: lazy.Lazy = lazy.constant(number, 1)
     else:
         queries = lazy.of(values).flat()
@@ -267,7 +267,7 @@ def searchsorted(
     return device_scalar(result) if is_number else result
 
 
-def _like_elements(number: Any, side: str, dtype: np.dtype[Any], less: Any) -> tuple[Any, str]:
+def like_elements(number: Any, side: str, dtype: np.dtype[Any], less: Any) -> tuple[Any, str]:
     """Converts a number of Python or numpy to the elements' type, and returns it with the side that gives the same
     position.
     """

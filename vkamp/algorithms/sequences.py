@@ -134,7 +134,7 @@ def find_first_of(
     return device_scalar(found)
 
 
-class _Agrees:
+class Agrees:
     """Whether an element agrees with a number."""
 
     __slots__ = ("eq", "number")
@@ -184,7 +184,7 @@ def search_n(
             store(view, lazy.constant(0 if count < 1 else -1, 1), row)
         else:
             upto = amp.array(source.extent, np.int32, accelerator_view=view)
-            flags = lazy.map(Flag(_Agrees(like(number, source), eq)), source)
+            flags = lazy.map(Flag(Agrees(like(number, source), eq)), source)
             scan_into(view, flags, upto, functional.plus, inclusive=True)
             first_place(view, lazy.At(_FullRun(count), lazy.Elements(upto), n - count + 1), out=row)
     return device_scalar(found)

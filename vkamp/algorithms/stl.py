@@ -2,8 +2,9 @@
 
 A range is a view, a position is an int or a ``device_scalar``, and ``first, last, dest`` are ``a, out``.  Functions
 that change a range change the view and return it, or the new end as a ``device_scalar``.  Where C++ returns the end for
-"not found", the result is -1.  A range may be a numpy array, also an empty one.  The 36 names that C++ AMP's library
-declares and does not implement work, too.
+"not found", the result is -1.  A range may be a numpy array, also an empty one, or a ``counted``, whose elements after
+the count are undefined, and so are those of an ``out``.  The 36 names that C++ AMP's library declares and does not
+implement work, too.
 """
 
 from __future__ import annotations
@@ -47,9 +48,14 @@ def _into(found: Any, a: View) -> View:
     """Stores a result in the range that it replaces; returns the range."""
     if is_empty(a):
         return a
-    target = a if isinstance(a, (amp.array, amp.array_view)) else amp.array_view(a)
-    alg.copy(found, out=target)
+    room = _room(a)
+    alg.copy(found, out=room if isinstance(room, (amp.array, amp.array_view)) else amp.array_view(room))
     return a
+
+
+def _room(a: View) -> View:
+    """The memory of a range; that of a ``counted`` has room for its largest possible count."""
+    return a.values if isinstance(a, counted) else a
 
 
 def _first_of(found: counted, a: View) -> device_scalar:
@@ -60,7 +66,8 @@ def _first_of(found: counted, a: View) -> device_scalar:
 
 def _part(a: View, begin: int, end: int) -> View:
     """The elements from one position to another one, as a view."""
-    return (a if isinstance(a, amp.array_view) else amp.array_view(a))[begin:end]
+    room = _room(a)
+    return (room if isinstance(room, amp.array_view) else amp.array_view(room))[begin:end]
 
 
 def _stored(found: device_scalar, out: View) -> device_scalar:
@@ -74,7 +81,7 @@ def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
     """A position as a ``device_scalar``; TypeError or OverflowError if no element of the range can have the value."""
     if is_empty(a):
         return 0
-    dtype = amp.array_view(a).dtype
+    dtype = amp.array_view(_room(a)).dtype
     element_of(value, dtype)
     if dtype.names is None:
         return alg.searchsorted(a, value, side, comp)
@@ -82,25 +89,23 @@ def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
 
 
 def _is(a: View, value: Any) -> Is:
-    return Is(value if is_empty(a) else like(value, lazy.of(a)))
+    return Is(value if is_empty(a) else like(value, lazy.of(_room(a))))
 
 
 def _checked(a: View, at: int) -> None:
-    if not 0 <= at <= len(a):
-        raise ValueError(f"position {at} is outside of a range of {len(a)} elements")
+    if not 0 <= at <= len(_room(a)):
+        raise ValueError(f"position {at} is outside of a range of {len(_room(a))} elements")
 
 
-class _Mirrored:
+@amp.func
+def _mirrored(at: Any, n: Any) -> Any:
     """The position that has one of the reversed range."""
+    return n - 1 - at
 
-    __slots__ = ("n",)
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    @amp.func
-    def __call__(self, at: Any) -> Any:
-        return self.n - 1 - at
+@amp.func
+def _rest(n: Any, taken: Any) -> Any:
+    return max(n - taken, 0)
 
 
 def adjacent_difference(a: View, out: View, op: Any = functional.minus) -> View:
@@ -235,7 +240,7 @@ def generate(a: View, g: Any) -> View:
     """Stores ``g(i)`` in every element (``amp_stl_algorithms::generate``)."""
     if is_empty(a):
         return a
-    alg.generate(_part(a, 0, len(a)).extent, g, out=a)
+    alg.generate(_part(a, 0, len(_room(a))).extent, g, out=_room(a))
     return a
 
 
@@ -263,16 +268,21 @@ def inner_product(
 def inplace_merge(a: View, middle: int, comp: Any = functional.less) -> View:
     """Merges the two sorted parts of a range (``amp_stl_algorithms::inplace_merge``)."""
     _checked(a, middle)
-    if middle in (0, len(a)):
+    n = len(_room(a))
+    if middle in (0, n):
         return a
-    return _into(alg.merge(_part(a, 0, middle), _part(a, middle, len(a)), comp), a)
+    second = _part(a, middle, n)
+    if isinstance(a, counted):
+        rest = alg.transform(_rest, a.count.view, lazy.constant(middle, 1))
+        second = counted(second, device_scalar(rest))
+    return _into(alg.merge(_part(a, 0, middle), second, comp), a)
 
 
 def iota(a: View, value: Any) -> View:
     """Stores ``value``, ``value + 1`` and so on (``amp_stl_algorithms::iota``)."""
     if is_empty(a):
         return a
-    alg.arange(len(a), value, out=a)
+    alg.arange(len(_room(a)), value, out=_room(a))
     return a
 
 
@@ -331,7 +341,8 @@ def minmax_element(a: View, comp: Any = functional.less) -> tuple[Any, Any]:
     if is_empty(a):
         return -1, -1
     last = alg.argmax(alg.flip(a), less=comp)
-    return min_element(a, comp), device_scalar(alg.transform(_Mirrored(len(a)), last.view))
+    n = a.count.view if isinstance(a, counted) else lazy.constant(len(a), 1)
+    return min_element(a, comp), device_scalar(alg.transform(_mirrored, last.view, n))
 
 
 def mismatch(a: View, b: View, p: Any = functional.equal_to) -> Position:
@@ -371,6 +382,10 @@ def partial_sort(a: View, middle: int, comp: Any = None) -> View:
 
 def partial_sort_copy(a: View, out: View, comp: Any = None) -> View:
     """Stores the smallest elements in ``out``, sorted, until it is full (``amp_stl_algorithms::partial_sort_copy``)."""
+    if isinstance(a, counted):
+        ordered = alg.sort(a, less=comp)
+        alg.select(ordered, flags=lazy.constant(1, ordered.values.extent), out=out)
+        return out
     n = min(len(a), len(out))
     if n > 0:
         alg.copy(_part(alg.sort(a, less=comp), 0, n), out=_part(out, 0, n))
@@ -392,7 +407,7 @@ def random_shuffle(a: View, r: Any = None) -> View:
 
     ``amp_stl_algorithms::random_shuffle``
     """
-    alg.shuffle(a, np.random.default_rng() if r is None else r, out=a)
+    alg.shuffle(a, np.random.default_rng() if r is None else r, out=_room(a))
     return a
 
 
@@ -430,7 +445,7 @@ def remove_if(a: View, p: Any) -> Position:
 
 def replace(a: View, old_value: Any, new_value: Any) -> View:
     """Puts a value in the place of another one (``amp_stl_algorithms::replace``)."""
-    alg.replace(a, old_value, new_value, out=a)
+    alg.replace(a, old_value, new_value, out=_room(a))
     return a
 
 
@@ -451,7 +466,7 @@ def replace_copy_if(a: View, out: View, p: Any, new_value: Any) -> View:
 
 def replace_if(a: View, p: Any, new_value: Any) -> View:
     """Puts a value in the place of the elements that meet a condition (``amp_stl_algorithms::replace_if``)."""
-    alg.replace_if(a, p, new_value, out=a)
+    alg.replace_if(a, p, new_value, out=_room(a))
     return a
 
 
@@ -468,7 +483,7 @@ def reverse_copy(a: View, out: View) -> View:
 
 def rotate(a: View, middle: int) -> View:
     """Puts the elements from ``middle`` on first (``amp_stl_algorithms::rotate``)."""
-    alg.rotate(a, middle, out=a)
+    alg.rotate(a, middle, out=_room(a))
     return a
 
 
@@ -510,13 +525,13 @@ def set_union(a: View, b: View, out: View = None, comp: Any = functional.less) -
 
 def shuffle(a: View, g: Any) -> View:
     """Puts the elements in random order, by a seed or a numpy Generator (``amp_stl_algorithms::shuffle``)."""
-    alg.shuffle(a, g, out=a)
+    alg.shuffle(a, g, out=_room(a))
     return a
 
 
 def sort(a: View, comp: Any = None) -> View:
     """Sorts a range; stable (``amp_stl_algorithms::sort``)."""
-    alg.sort(a, less=comp, out=a)
+    alg.sort(a, less=comp, out=_room(a))
     return a
 
 

@@ -486,8 +486,9 @@ def take(
 
 
 @amp.kernel
-def _scatter(idx, source, at, out):
-    out[at.value(idx[0])] = source.value(idx[0])
+def _scatter(idx, source, at, out, *, guarded: amp.constant):
+    if not guarded or at.value(idx[0]) < out.extent[0]:
+        out[at.value(idx[0])] = source.value(idx[0])
 
 
 def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
@@ -495,14 +496,26 @@ def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view
 
     If a position repeats, one of its elements is stored, and which one is undefined. Returns ``out``.
     """
-    source, positions = lazy.of(a).flat(), lazy.of(at).flat()
+    values, positions = positions_in("scatter", target(out), at)
+    store_at(values, positions, a, accelerator_view)
+    return out
+
+
+def positions_in(name: str, values: Any, at: Any) -> tuple[Any, lazy.Lazy]:
+    """A container to change, and positions in it from its start; TypeError unless it has one dimension."""
+    if values.extent.rank != 1:
+        raise TypeError(f"{name} needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
+    return values, lazy.from_start(lazy.of(at).flat(), len(values))
+
+
+def store_at(
+    values: Any, positions: lazy.Lazy, a: Any, accelerator_view: amp.accelerator_view | None, *, guarded: bool = False
+) -> None:
+    """Stores elements at positions; with ``guarded``, those at positions after the end are left out."""
+    source = lazy.of(a).flat()
     if source.extent != positions.extent:
         raise amp.AmpError(f"there are {source.extent!r} elements, but {positions.extent!r} positions")
-    values = target(out)
-    if values.extent.rank != 1:
-        raise TypeError(f"scatter needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
     refuse_type(values, element(computed_type(source)))
     refuse_overlap(values, source, positions)
     view = place(accelerator_view, values, source, positions)
-    amp.parallel_for_each(view, source.extent, _scatter, source, lazy.from_start(positions, len(values)), values)
-    return out
+    amp.parallel_for_each(view, source.extent, _scatter, source, positions, values, guarded=guarded)
