@@ -624,3 +624,23 @@ def tables(idx, a, out):
     x, y = POINTS[k]
     again = tuple(n * n for n in range(30))
     out[idx] = SHORT[k % 3] * (SQUARES[k] + again[k + 1]) + x * y
+
+
+@amp.func
+def above(x, least):
+    return x if x > least else least
+
+
+def scalars_in_memory(idx, a, m, n, wanted, p, v):
+    """Elements of memory by value: in the body, in a loop, in a function."""
+    a[idx] -= m
+    if wanted:
+        for k in range(n):
+            a[idx] = above(a[idx] * p.g + k, m) + v.z * v.x
+    w = v
+    w.y = 0.0
+    a[idx] += w.y
+
+
+def scaled(idx, a, m):
+    a[idx] *= m

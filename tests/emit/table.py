@@ -8,7 +8,7 @@ import vkamp as amp
 from tests.emit import programs as kernels
 from tests.emit.programs import BODY, PIXEL, READONLY, RECORD, STRIDED, Program, buffers, scalars
 from vkamp.artifacts import Target
-from vkamp.front import ArgType
+from vkamp.front import ArgType, ElementType
 from vkamp.ir.types import BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, UINT8, UINT32, Type, from_dtype
 
 MATRICES = buffers(matrix=(FLOAT32, 2, {"readonly": True, "dense": False}), averages=(FLOAT32, 2))
@@ -128,6 +128,23 @@ PROGRAMS = {
         kernels.views, 1, (8,),
         (*buffers(values=(FLOAT32, 1), table=(FLOAT32, 2, STRIDED), pixels=(from_dtype(PIXEL, "pixel"), 1)),
          *scalars(columns=INT32)),
+    ),
+    "scalars_in_memory": Program(
+        kernels.scalars_in_memory,
+        1,
+        None,
+        (
+            *buffers(a=(FLOAT32, 1)),
+            ("m", ElementType(FLOAT32, 1, FLOAT32)),
+            ("n", ElementType(UINT8, 2, INT32)),
+            ("wanted", ElementType(UINT8, 3, BOOL)),
+            ("p", ElementType(from_dtype(PIXEL, "pixel"), 4, from_dtype(PIXEL, "pixel"))),
+            ("v", ElementType(FLOAT3_TYPE, 5, FLOAT3_TYPE)),
+        ),
+    ),
+    "scalars_in_pieces": Program(
+        kernels.scaled, 1, None, (*buffers(a=(FLOAT32, 1)), ("m", ElementType(FLOAT32, 1, FLOAT32))),
+        target=in_pieces(4, "a"),
     ),
     "native_float_atomics": Program(
         kernels.native_float_atomics,

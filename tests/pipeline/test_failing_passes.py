@@ -36,6 +36,7 @@ PLACES = {
     "quotients": "vkamp.pipeline.passes.split_quotients",
     "unroller": "vkamp.pipeline.compiler.unrolled",
     "pieces": "vkamp.pipeline.passes.in_pieces",
+    "elements": "vkamp.pipeline.passes.read_once",
     "printer": "vkamp.emit.shader.function_lines",
     "check mode": "vkamp.pipeline.checked._instrument",
     "reference accelerator": "vkamp.sim.launch.translate",
@@ -170,7 +171,7 @@ def test_passes_can_be_left_out(accelerator_view, off, monkeypatch):
 
 def test_a_pass_to_leave_out_has_a_name(monkeypatch):
     monkeypatch.setenv("VKAMP_PASSES_OFF", "loops,rerolling")
-    names = "races, loops, results, quotients, pieces, or all"
+    names = "races, loops, results, quotients, pieces, elements, or all"
     with pytest.raises(amp.AmpError, match=f"names 'rerolling'; it can name {names}"):
         run(view_of("swiftshader"))
 

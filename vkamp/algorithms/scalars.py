@@ -36,7 +36,8 @@ def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[device_scalar,
 class device_scalar:
     """One element on a device: the result of a reduction.
 
-    ``.view`` is a view of it (extent 1) for kernels and algorithms, which read it without waiting. ``int()``,
+    Kernels take it as a number, which they read on the device, without waiting: as an argument, or captured by the
+    kernel or by a function that is given to an algorithm. ``.view`` is a readonly view of it (extent 1). ``int()``,
     ``float()``, ``complex()``, ``bool()``, ``.item()``, ``np.asarray()``, formats such as ``f"{scalar:.2f}"``,
     comparisons, and arithmetic with numbers wait for it; ``await scalar`` returns the number in asynchronous programs.
     Reading the value raises the errors of the launches that compute it.
@@ -44,6 +45,7 @@ class device_scalar:
 
     __slots__ = ("_dtype", "view")
     _vkamp_members = ("view", "_dtype")
+    _vkamp_element = "view"
 
     def __init__(self, view: Any, dtype: np.dtype[Any] | None = None) -> None:
         self.view = amp.array_view(view, readonly=True)

@@ -13,11 +13,12 @@ import numpy as np
 import vkamp as amp
 from vkamp.errors import AmpError
 from vkamp.front.parameters import parameters_of
-from vkamp.ir.types import NUMBERS, SCALARS, VECTORS
+from vkamp.ir.types import BOOL, NUMBERS, SCALARS, UINT8, VECTORS, promoted
 from vkamp.lang.kernel import KernelFunction
 
 _CONTAINER = re.compile(r"(\w+)\[([^\]]*)\](?::(\w+))?")
 _INDEX = re.compile(r"(index|extent)\((\d)\)")
+_SCALAR = re.compile(r"device_scalar\((\w+)\)")
 _HELP = "write float32[:,:] for a container, float32[64,64] for one with its size, int32 or float3 for a value"
 
 
@@ -33,7 +34,7 @@ def parse_arguments(text: str) -> list[Argument]:
     """The types in ``float32[:,:], int32``; click's error for invalid types."""
     out: list[Argument] = []
     for part in _split(text):
-        out.append(_argument(part, sum("container" in each.row for each in out)))
+        out.append(_argument(part, sum("storage" in each.row for each in out)))
     return out
 
 
@@ -73,6 +74,11 @@ def _argument(text: str, storage: int) -> Argument:
     index = _INDEX.fullmatch(text)
     if index is not None:
         return Argument({index[1]: int(index[2])})
+    scalar = _SCALAR.fullmatch(text)
+    if scalar is not None and (scalar[1] in NUMBERS or scalar[1] == BOOL.name):
+        element = UINT8 if scalar[1] == BOOL.name else NUMBERS[scalar[1]]
+        value = BOOL if scalar[1] == BOOL.name else promoted(element)
+        return Argument({"scalar": value.name, "element": element.name, "storage": storage})
     if text in VECTORS:
         return Argument({"vector": text})
     if text in SCALARS:

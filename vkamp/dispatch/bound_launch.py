@@ -280,6 +280,8 @@ def bound_descriptors(prepared: PreparedLaunch, uses: Sequence[Use]) -> dict[str
             _check_contiguous(used.name, each.descriptor)
     if any(each.packed for each in found.values()):
         _check_packed(prepared, found)
+    if prepared.arguments.elements:
+        _check_elements(prepared)
     return found
 
 
@@ -300,6 +302,18 @@ def _check_packed(prepared: PreparedLaunch, found: Mapping[str, Descriptor]) -> 
             raise AmpError(
                 f"`{one.name}` and `{other.name}` overlap, the kernel writes, and the elements of one are not a whole "
                 "number of elements apart, so that the launch would work on a copy of them: copy it to an array first"
+            )
+
+
+def _check_elements(prepared: PreparedLaunch) -> None:
+    """An element that the kernel takes as a scalar does not change during the launch."""
+    for element, other in itertools.product(prepared.uses, prepared.uses):
+        if element.name not in prepared.arguments.elements or not other.writes:
+            continue
+        if bindable(element.container).shares(bindable(other.container)):
+            raise AmpError(
+                f"the kernel takes `{element.name}` as a number, which must not change, and writes it as an element of "
+                f"`{other.name}`: copy the number to memory of its own before the launch"
             )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from vkamp import pipeline
 from vkamp.lang.container import Container
+from vkamp.lang.device_elements import element_of
 from vkamp.lang.index_space import components_of, extent, index, tiled_components_of, tiled_extent
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.vectors import ShortVector
@@ -53,6 +54,7 @@ def key_of(
     # A remembered launch keeps its view, so that the number stays the view's.
     parts: list[Any] = [None if view is None else identity_of(view), kind, shape]
     functions: list[tuple[int | str, Any, int]] = []
+    values: Sequence[Any] = args
     for position, value in enumerate(args):
         if isinstance(value, Container):
             parts.append(id(value))
@@ -60,6 +62,10 @@ def key_of(
             # An int64 is passed as an int32 if that can hold it.
             is_wide = kind is np.int64 and not _LEAST_INT32 <= value <= _LARGEST[np.int64]
             parts.append((kind, "wide") if is_wide else kind)
+        elif (element := element_of(value)) is not None:
+            parts += (kind, value.dtype.char, id(element))
+            values = list(values)
+            values[position] = element
         else:
             functions.append((position, value, len(parts)))
     for name, value in constants.items():
@@ -70,8 +76,8 @@ def key_of(
             parts.append(name)
             functions.append((name, value, len(parts)))
     if not functions:
-        return tuple(parts), args, ()
-    found = ValueKey(parts, list(args), [])
+        return tuple(parts), values, ()
+    found = ValueKey(parts, list(values), [])
     if not all(found.add_argument(head, value) for head, value, _ in functions):
         return None
     return (*parts, *(at for _, _, at in functions)), found.values, found.captured
@@ -172,6 +178,9 @@ class ValueKey:
             return True
         elif isinstance(value, ShortVector):
             return self._add_vector(head, tail, value)
+        elif (element := element_of(value)) is not None:
+            self.parts += (kind, value.dtype.char, id(element))
+            value = element
         else:
             return self._add_program(head, tail, value, depth)
         self.values.append(value)

@@ -20,6 +20,7 @@ from vkamp.dispatch import block_uses, parallel_for_each
 from vkamp.errors import AmpError, InvalidComputeDomainError
 from vkamp.lang.arrays import array
 from vkamp.lang.container import Container, is_integer
+from vkamp.lang.device_elements import element_of
 from vkamp.lang.dtypes import element_dtype
 from vkamp.lang.index_space import extent, tiled_extent
 from vkamp.lang.kernel import KernelFunction
@@ -151,7 +152,7 @@ def _arguments(kernel: KernelFunction, views: Sequence[Any], start: str | None) 
     for name, value in found.items():
         if isinstance(value, list):
             raise TypeError(f"`{name}` of {kernel.__name__} is a list: pass a numpy array of its values")
-        if not isinstance(value, (Container, np.ndarray)) and has_memory(value):
+        if not isinstance(value, (Container, np.ndarray)) and element_of(value) is None and has_memory(value):
             found[name] = memory_of(value, readonly=False)
     return {name: found.get(name) for name in names}, start
 

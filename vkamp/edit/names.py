@@ -62,6 +62,9 @@ def _token(row: Mapping[str, Any]) -> str:
     if "container" in row:
         trait = "" if row["dense"] else "_section" if row.get("unit") else "_strided"
         return f"{_element(row['container'])}_{row['rank']}d{trait}"
+    if "scalar" in row:
+        kind = row["scalar"] if row["scalar"] == "bool" else row["element"]
+        return f"{_element(kind)}_in_memory"
     if "struct" in row:
         return _element(row["struct"])
     if "tuple" in row:

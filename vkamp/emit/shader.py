@@ -328,7 +328,7 @@ def _description(kernel: ir.Kernel) -> list[str]:
 def _kind(buffer: ir.BufferParam) -> str:
     if buffer.table is not None:
         return f"a table of {_sizes(buffer.table.shape)} constants"
-    return f"rank {buffer.rank}"
+    return "by value" if buffer.by_value else f"rank {buffer.rank}"
 
 
 def _shortened(text: str) -> str:

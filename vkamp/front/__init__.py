@@ -8,6 +8,7 @@ from vkamp.front.arguments import collect as collect
 from vkamp.front.arguments import make_request as make_request
 from vkamp.front.signature import ArgType as ArgType
 from vkamp.front.signature import BufferType as BufferType
+from vkamp.front.signature import ElementType as ElementType
 from vkamp.front.signature import IndexType as IndexType
 from vkamp.front.signature import ObjectType as ObjectType
 from vkamp.front.signature import Request as Request

@@ -29,6 +29,7 @@ from vkamp.front.values import (
 from vkamp.ir.types import LARGEST, NUMBERS, Scalar
 from vkamp.lang import device
 from vkamp.lang.container import Container
+from vkamp.lang.device_elements import element_of
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.sources import has_memory
 from vkamp.lang.subgroups import HABITS, SubgroupFunction, SubgroupNamespace
@@ -251,7 +252,7 @@ def host_advice(value: Any, name: str, *, captured: bool, attribute: str | None 
     """What to pass instead of a Python object whose ``attribute`` is used."""
     if isinstance(value, ShortVector):
         return "pass it to the function as an argument"
-    if isinstance(value, (Container, np.void)):
+    if isinstance(value, (Container, np.void)) or element_of(value) is not None:
         if name.endswith("]"):
             return f"give it a name of its own before the function, such as `item = {name}`, and use that there"
         return "pass it to the function as an argument"

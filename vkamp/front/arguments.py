@@ -24,6 +24,7 @@ from vkamp.front.signature import (
     ArgType,
     BufferType,
     ConstantType,
+    ElementType,
     FunctorType,
     HostType,
     IndexType,
@@ -64,6 +65,7 @@ from vkamp.ir.types import (
     scalar_fields,
 )
 from vkamp.lang.container import Container, bindable
+from vkamp.lang.device_elements import element_of
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction, KernelFunction
 from vkamp.lang.storage import Location, Placement
@@ -83,11 +85,13 @@ _MAX_DEPTH = 16
 class Arguments:
     """What a launch passes: by name, in the order of the parameters, captures last.
 
-    ``containers`` are bound as buffers; ``scalars`` are the words by their IR names; ``captured`` the values of
-    captured Python numbers, which the compiler reads where it needs a constant.
+    ``containers`` are bound as buffers; ``elements`` are the types of those whose one element the kernel takes by
+    value; ``scalars`` are the words by their IR names; ``captured`` the values of captured Python numbers, which the
+    compiler reads where it needs a constant.
     """
 
     containers: dict[str, Container] = field(default_factory=dict)
+    elements: dict[str, np.dtype[Any]] = field(default_factory=dict)
     scalars: dict[str, int | float | bool] = field(default_factory=dict)
     captured: dict[str, Any] = field(default_factory=dict)
     args: list[tuple[str, Any]] = field(default_factory=list)
@@ -253,6 +257,11 @@ def _classify(out: Arguments, function: FunctionType, name: str, value: Any, *, 
         out.containers[name] = value
         # The type is known when the memory of all containers is: see make_request.
         return ObjectType(value)
+    element = element_of(value)
+    if element is not None:
+        out.containers[name] = element
+        out.elements[name] = value.dtype
+        return ObjectType(element)
     if is_number(value):
         return (_captured_number if captured else _number)(out, function, name, value)
     if is_exact_number(value):
@@ -317,6 +326,7 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
         or is_complex(value)
         or isinstance(value, known)
         or is_function
+        or element_of(value) is not None
         or functors.is_functor(value)
     ):
         return _classify(out, function, path, value, captured=True)
@@ -492,15 +502,24 @@ def make_request(
     )
 
 
-def _buffer_types(function: FunctionType, arguments: Arguments, location: Location) -> dict[str, BufferType]:
+def _buffer_types(
+    function: FunctionType, arguments: Arguments, location: Location
+) -> dict[str, BufferType | ElementType]:
     """The containers' types; those of one home get one storage number, in order of appearance."""
-    homes: dict[int, int] = {}
-    types: dict[str, BufferType] = {}
+    homes: dict[int | str, int] = {}
+    types: dict[str, BufferType | ElementType] = {}
     for name, container in arguments.containers.items():
         placed = arguments.placements[name] = bindable(container).placement(location)
-        storage = homes.setdefault(placed.home, len(homes))
         element = from_dtype(container.dtype, struct_name(function, container.dtype))
         whole = placed.dense and placed.offset == 0
         section = placed.dense and container.rank == 1 and not whole
+        taken = arguments.elements.get(name)
+        if taken is not None:
+            # The launch changes it by no other name: see bound_launch.
+            storage = homes.setdefault(name, len(homes))
+            value = BOOL if taken.kind == "b" else promoted(element) if isinstance(element, Scalar) else element
+            types[name] = ElementType(element, storage, value)
+            continue
+        storage = homes.setdefault(placed.home, len(homes))
         types[name] = BufferType(element, container.rank, container.readonly, whole, storage, section)
     return types

@@ -372,6 +372,9 @@ def no_constant(ctx: Context, value: Value, node: ast.expr, what: str, kind: str
     if isinstance(value, (Constant, Object)):
         help_text = _whole_constant(value, node, text)
     elif isinstance(value, Number) and isinstance(value.expr, ir.ScalarValue) and value.expr.name == text:
+        if text in ctx.module.elements:
+            help_text = f"only the device knows it: wait for it before the launch, `known = int({text})`, and use that"
+            ctx.fail("VKA308", node, what=what, kind=kind, text=text, advice=help_text)
         help_text = f"make it a constant of the kernel: `*, {text}: amp.constant` as the last parameter"
     ctx.fail("VKA308", node, what=what, kind=kind, text=text, advice=help_text)
 

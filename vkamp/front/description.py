@@ -18,6 +18,7 @@ from vkamp.front.signature import (
     ArgType,
     BufferType,
     ConstantType,
+    ElementType,
     FunctorType,
     HostType,
     IndexType,
@@ -32,7 +33,7 @@ from vkamp.front.signature import (
     is_number,
 )
 from vkamp.front.source import source_of
-from vkamp.ir.types import NUMBERS, SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
+from vkamp.ir.types import BOOL, NUMBERS, SCALARS, SMALL, VECTORS, Array, Field, Scalar, Struct, Type, Vector
 
 
 def describe_request(request: Request, captured: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,6 +97,8 @@ def _row(kind: ArgType) -> dict[str, Any]:
         traits = {"rank": kind.rank, "dense": kind.dense, **({"unit": True} if kind.unit else {})}
         traits["storage"] = kind.storage
         return {"container": _element(kind.element), **traits}
+    if isinstance(kind, ElementType):
+        return {"scalar": _element(kind.type), "element": _element(kind.element), "storage": kind.storage}
     if isinstance(kind, ScalarType):
         return {"number": kind.type.name, **({"weak": True} if kind.weak else {})}
     if isinstance(kind, IndexType):
@@ -190,6 +193,9 @@ def _type(row: Mapping[str, Any]) -> ArgType:
     if "container" in row:
         element = _element_of(row["container"])
         return BufferType(element, row["rank"], False, row["dense"], row["storage"], bool(row.get("unit")))
+    if "scalar" in row:
+        value = BOOL if row["scalar"] == BOOL.name else _element_of(row["scalar"])
+        return ElementType(_element_of(row["element"]), row["storage"], value)
     if "number" in row:
         return ScalarType(SCALARS.get(row["number"]) or SMALL[row["number"]], bool(row.get("weak")))
     for kind in ("index", "extent"):

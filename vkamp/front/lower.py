@@ -18,6 +18,7 @@ from vkamp.front.context import Context, Slot
 from vkamp.front.convert import NeededAsConstantError
 from vkamp.front.counters import CopiesNeededError
 from vkamp.front.doubles import without_unread
+from vkamp.front.elements import with_reads
 from vkamp.front.guards import Guard, different
 from vkamp.front.module import Frame, Module
 from vkamp.front.names import bind_argument, outside_lookup, wrap
@@ -26,6 +27,7 @@ from vkamp.front.scopes import assigned_once
 from vkamp.front.signature import (
     ARG_TYPES,
     ConstantType,
+    ElementType,
     ObjectType,
     OperatorType,
     Request,
@@ -38,6 +40,7 @@ from vkamp.front.source import Source, source_of
 from vkamp.front.tile_scopes import without_scopes
 from vkamp.front.values import Object, ThreadRef, TupleValue, Value
 from vkamp.ir import nodes as ir
+from vkamp.ir.types import Struct
 from vkamp.lang.target import ASSUMED, SUBGROUP_SIZE
 
 
@@ -99,7 +102,8 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
     ctx.once = assigned_once(source.node)
     references.note_bindings(ctx, source.node)
     # A captured struct becomes a variable of its name when the kernel first reads it.
-    ctx.taken.update(name for name, kind in captures.items() if isinstance(kind, StructType))
+    by_value = ((name, kind.type) for name, kind in captures.items() if isinstance(kind, (StructType, ElementType)))
+    ctx.taken.update(name for name, kind in by_value if isinstance(kind, Struct))
     _declare_parameters(ctx, request, source)
     module.stack.append(Frame(function, None, (function,), source.name))
     ctx.statements(source.node.body)
@@ -126,7 +130,7 @@ def _lower(request: Request, module: Module) -> ir.Kernel:
         subgroup_size=_subgroup_size(module),
         full_subgroups=request.subgroup is not None,
     )
-    return with_tables(without_array_vectors(without_scopes(kernel)), module)
+    return with_tables(without_array_vectors(without_scopes(with_reads(kernel, module.elements))), module)
 
 
 def _subgroup_size(module: Module) -> int | None:

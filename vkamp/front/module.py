@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from vkamp.errors import Span
 from vkamp.front.guards import Guard, Place, guard_of
-from vkamp.front.signature import ArgType
+from vkamp.front.signature import ArgType, ElementType
 from vkamp.front.values import Value
 from vkamp.ir import nodes as ir
 from vkamp.ir.types import Scalar, Type
@@ -74,6 +74,8 @@ class Module:
     subgroup: int | None = None
     buffers: dict[str, ir.BufferParam] = field(default_factory=dict)
     scalars: dict[str, ir.ScalarParam] = field(default_factory=dict)
+    #: Elements in memory that the kernel takes by value, by the names of their containers.
+    elements: dict[str, ElementType] = field(default_factory=dict)
     #: The tables of constants, by names that no container has.
     tables: dict[str, ir.BufferParam] = field(default_factory=dict)
     tile_statics: list[ir.Variable] = field(default_factory=list)

@@ -21,6 +21,7 @@ from vkamp.front.signature import (
     ArgType,
     BufferType,
     ConstantType,
+    ElementType,
     FunctorType,
     HostType,
     IndexType,
@@ -31,6 +32,7 @@ from vkamp.front.signature import (
     StructType,
     TupleType,
     VectorType,
+    holder_of,
     in_double,
     is_complex,
     is_number,
@@ -101,6 +103,8 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         param = ir.BufferParam(name, kind.element, kind.rank, kind.readonly, kind.dense, kind.storage, span, kind.unit)
         module.buffers[name] = param
         return BufferRef(param)
+    if isinstance(kind, ElementType):
+        return bind_argument(module, name, in_memory(module, name, kind, span), span)
     if isinstance(kind, ScalarType):
         double = ir.ScalarValue(span, FLOAT64, in_double(name)) if kind.double else None
         return Number(_scalar(module, name, kind, span), kind.weak, double)
@@ -131,6 +135,19 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
         raise diagnostic("VKA205", span, name=name.rpartition(".")[2], what=kind.what, advice=kind.advice)
     assert isinstance(kind, ObjectType)
     return Object(kind.value)
+
+
+def in_memory(module: Module, name: str, kind: ArgType, span: Span) -> ArgType:
+    """For an element in memory, what it is by value; :mod:`vkamp.front.elements` makes reads of it at last."""
+    if not isinstance(kind, ElementType):
+        return kind
+    if name not in module.elements:
+        # One program for all places of it.
+        module.buffers[name] = ir.BufferParam(
+            name, kind.element, 1, True, dense=False, storage=kind.storage, span=span, unit=True, by_value=True
+        )
+        module.elements[name] = kind
+    return kind.by_value
 
 
 def _bind_operator(module: Module, name: str, kind: OperatorType) -> Closure:
@@ -223,7 +240,8 @@ def member_at(place: ir.Place, path: tuple[str, ...]) -> ir.Place:
 
 
 def _scalar(module: Module, name: str, kind: ScalarType, span: Span) -> ir.Expr:
-    module.scalars[name] = ir.ScalarParam(name, kind.type, span)
+    if holder_of(name) not in module.elements:
+        module.scalars[name] = ir.ScalarParam(name, kind.type, span)
     return ir.ScalarValue(span, kind.type, name)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from vkamp.front import advice, convert
 from vkamp.front.context import Context
 from vkamp.front.functions import call_function
-from vkamp.front.names import assemble, bind_argument, class_method, constant_value, member_at, wrap
+from vkamp.front.names import assemble, bind_argument, class_method, constant_value, in_memory, member_at, wrap
 from vkamp.front.operators import is_plain
 from vkamp.front.signature import ArgType, FunctorType, HostType, MethodType, OperatorType, StructType, TupleType
 from vkamp.front.values import BoundFunction, Closure, Constant, Element, Functor, Number, Object, TupleValue, Value
@@ -64,6 +64,7 @@ def _member(ctx: Context, path: str, kind: ArgType, node: ast.Attribute) -> Valu
     if isinstance(kind, TupleType):
         return TupleValue(tuple(_member(ctx, f"{path}[{k}]", item, node) for k, item in enumerate(kind.items)))
     span = ctx.span(node)
+    kind = in_memory(ctx.module, path, kind, span)
     if isinstance(kind, StructType) and not ctx.is_kernel:
         return _struct_here(ctx, path, kind.type, node)
     if path not in ctx.module.captures:
@@ -78,6 +79,7 @@ def _member(ctx: Context, path: str, kind: ArgType, node: ast.Attribute) -> Valu
 
 def _captured_here(ctx: Context, path: str, kind: ArgType, value: Value, node: ast.Attribute) -> Value:
     """A function with the structs that it captured in variables of the function that reads it."""
+    kind = in_memory(ctx.module, path, kind, ctx.span(node))
     if isinstance(kind, StructType):
         return _struct_here(ctx, path, kind.type, node)
     if isinstance(kind, TupleType) and isinstance(value, TupleValue):

@@ -20,6 +20,7 @@ from vkamp.front.signature import ArgType, OperatorType, free_names, is_complex,
 from vkamp.front.source import CodeKey
 from vkamp.lang.container import Container
 from vkamp.lang.device import MARK, MathFunction, MathNamespace, MathTuple
+from vkamp.lang.device_elements import element_of
 from vkamp.lang.index_space import extent, index
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.lang.subgroups import SubgroupFunction, SubgroupNamespace
@@ -117,7 +118,7 @@ def _values_of_parameters(value: Any, function: FunctionType) -> dict[str, Any]:
 def is_object(value: Any) -> bool:
     """Whether a launch passes an object wherever its name is from."""
     known = isinstance(value, (Container, ShortVector, index, extent, np.void)) or is_complex(value)
-    return known or functors.is_functor(value)
+    return known or element_of(value) is not None or functors.is_functor(value)
 
 
 def is_value(value: Any) -> bool:

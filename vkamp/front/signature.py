@@ -60,6 +60,25 @@ class StructType:
 
 
 @dataclass(frozen=True)
+class ElementType:
+    """A container whose ``element`` the kernel takes by value; ``type`` is its type in the kernel."""
+
+    element: Type
+    storage: int
+    type: Type
+
+    @property
+    def by_value(self) -> ScalarType | StructType | VectorType:
+        """The same element among the values of the launch."""
+        if isinstance(self.type, Scalar):
+            return ScalarType(self.type)
+        if isinstance(self.type, Vector):
+            return VectorType(self.type)
+        assert isinstance(self.type, Struct)
+        return StructType(self.type)
+
+
+@dataclass(frozen=True)
 class VectorType:
     """A short vector by value."""
 
@@ -148,6 +167,7 @@ ArgType = (
     | ScalarType
     | IndexType
     | StructType
+    | ElementType
     | VectorType
     | ObjectType
     | ConstantType
@@ -354,6 +374,11 @@ def part_of(name: str, *path: str | int) -> str:
     name: ``point_x`` may be one beside ``point``.
     """
     return ":".join((name, *map(str, path)))
+
+
+def holder_of(name: str) -> str:
+    """The argument that a number of a vector, an index or a struct is part of: the inverse of :func:`part_of`."""
+    return name.partition(":")[0]
 
 
 def is_number(value: Any) -> bool:

@@ -63,8 +63,9 @@ class BufferParam:
 
     ``readonly``: the program may not write it.  ``dense``: offset 0 and row-major, so that its extent alone gives its
     layout.  ``storage``: parameters with one number share memory and may overlap.  ``unit``: neighbours of the last
-    dimension are neighbours in memory, whatever the launch says.  ``table``: of a table of constants, which no launch
-    passes, its elements.
+    dimension are neighbours in memory, whatever the launch says.  ``by_value``: the kernel takes only element 0 of
+    it, which nothing changes during the launch.  ``table``: of a table of constants, which no launch passes, its
+    elements.
     """
 
     name: str
@@ -75,6 +76,7 @@ class BufferParam:
     storage: int
     span: Span = dataclasses.field(repr=False, compare=False)
     unit: bool = dataclasses.field(default=False, repr=False)
+    by_value: bool = dataclasses.field(default=False, repr=False)
     table: Table | None = dataclasses.field(default=None, repr=False)
 
     def extent(self, dim: int, span: Span) -> Expr:

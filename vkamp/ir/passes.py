@@ -29,6 +29,7 @@ OPTIONAL = {
     "results": "results of calls in expressions, without temporaries",
     "quotients": "quotients and remainders of sums, without multiples of the divisor",
     "pieces": "neighbouring elements of plain kernels in one access",
+    "elements": "scalars in memory that are read once, before loops and functions that use them",
 }
 #: All passes, and what helps where one fails.
 _PRINTED = (

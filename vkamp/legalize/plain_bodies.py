@@ -156,12 +156,15 @@ def chosen(kernel: ir.Kernel, body: PlainBody, target: Target, *, flat: bool) ->
     changed = {kernel.buffer(name).storage for (name, _), kind in table.items() if kind.changes}
     own: set[str] = set()
     others: Counter[str] = Counter()
+    given = {b.name for b in kernel.buffers if b.by_value}
     for function in kernel.functions:
         # Its variables are not the body's.
-        others.update(_container(place) for place in _places(function.body))
+        others.update(_container(place) for place in _places(function.body) if _container(place) not in given)
     for place in _places(body.block):
         root = ir.root_of(place)
         assert isinstance(root, ir.BufferElement)
+        if root.buffer in given:
+            continue
         if (
             place is root
             and root.buffer in (target.flat if flat else target.whole)

@@ -47,6 +47,7 @@ from vkamp.front.identity import (
 from vkamp.front.signature import (
     ARG_TYPES,
     ConstantType,
+    ElementType,
     FunctorType,
     HostType,
     MethodType,
@@ -168,8 +169,8 @@ def _functions(request: Request) -> list[Any]:
             level += [member for _, member in kind.members]
         elif isinstance(kind, MethodType):
             level += [kind.function, kind.owner]
-        elif isinstance(kind, (BufferType, StructType)):
-            found += _classes(kind.element if isinstance(kind, BufferType) else kind.type)
+        elif isinstance(kind, (BufferType, StructType, ElementType)):
+            found += _classes(kind.type if isinstance(kind, StructType) else kind.element)
         elif isinstance(kind, TupleType):
             level += kind.items
         elif namespace_of(kind) is not kind:
@@ -209,8 +210,8 @@ def _kind(kind: ArgType) -> str | None:
     if isinstance(kind, MethodType):
         words = [_kind(kind.function), _kind(kind.owner)]
         return None if None in words else f"{words}"
-    if isinstance(kind, (BufferType, StructType)):
-        words = [describe_class(cls) for cls in _classes(kind.element if isinstance(kind, BufferType) else kind.type)]
+    if isinstance(kind, (BufferType, StructType, ElementType)):
+        words = [describe_class(cls) for cls in _classes(kind.type if isinstance(kind, StructType) else kind.element)]
         return None if None in words else f"{kind!r} {words}"
     # What a kernel has no use for is an error only where it is named.
     return repr(kind) if isinstance(kind, (ScalarType, IndexType, VectorType, HostType)) else None
@@ -389,7 +390,7 @@ def signature_text(request: Request) -> str:
 def _short(kind: ArgType) -> str:
     if isinstance(kind, BufferType):
         return f"{kind.element}[{','.join(':' * kind.rank)}]"
-    if isinstance(kind, (ScalarType, StructType, VectorType)):
+    if isinstance(kind, (ScalarType, StructType, VectorType, ElementType)):
         return str(kind.type)
     return f"{kind.kind}[{kind.rank}]" if isinstance(kind, IndexType) else type(kind).__name__
 

@@ -23,6 +23,7 @@ from vkamp.legalize.early_exits import plain_exits
 from vkamp.legalize.endless_loops import with_conditions
 from vkamp.legalize.equal_functions import without_copies
 from vkamp.legalize.kept_barriers import kept_barriers
+from vkamp.legalize.launch_elements import read_once
 from vkamp.legalize.lower_addresses import lower_places, memory_elements
 from vkamp.legalize.narrow_floats import widened
 from vkamp.legalize.narrow_types import in_device_types
@@ -75,7 +76,9 @@ def legalized(kernel: ir.Kernel, target: Target) -> tuple[ir.Kernel, Pieces | No
     verify_if_asked(kernel, "lowered", single)
     if target.private_bytes is not None:
         _check_private(kernel, types, target.private_bytes)
-    # A driver does not know which sums cannot wrap.
+    # A driver does not know which reads of memory always give the same.
+    kernel = _may("elements", kernel, read_once, lambda k: k)
+    # Nor which sums cannot wrap.
     kernel = _may("quotients", kernel, split_quotients, lambda k: k)
     # Temporaries of the front end hide what a person would write; devices have no assertions of uniformity.
     kernel = _may("results", kernel, direct_results, without_uniform_asserts)
