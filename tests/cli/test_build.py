@@ -46,7 +46,8 @@ def main():
     def _(idx):
         a[idx] += offset
 
-    total = algorithms.transform_reduce(lambda x: x * 2, lambda x, y: x + y, a)
+    least = algorithms.min(a)
+    total = algorithms.transform_reduce(lambda x: x * 2 + (least - 1.5), lambda x, y: x + y, a)
     print(np.asarray(out).tolist(), np.asarray(a)[3], float(total))
 
 

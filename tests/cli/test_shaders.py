@@ -304,6 +304,17 @@ def test_functions_that_cannot_be_exported(project: Project) -> None:
         assert "Traceback" not in done.err
 
 
+def test_types_of_scalars_in_memory() -> None:
+    rows = [each.row for each in parse_arguments("float32[:], device_scalar(float32), device_scalar(bool), int8[:]")]
+    assert rows[1:3] == [
+        {"scalar": "float32", "element": "float32", "storage": 1},
+        {"scalar": "bool", "element": "uint8", "storage": 2},
+    ]
+    assert [each.get("storage") for each in rows] == [0, 1, 2, 3]
+    with pytest.raises(click.BadParameter, match="is not a type"):
+        parse_arguments("device_scalar(float2)")
+
+
 def test_types_of_sections() -> None:
     (section,) = parse_arguments("float32[:]:section")
     assert section.row == {"container": "float32", "rank": 1, "dense": False, "storage": 0, "unit": True}

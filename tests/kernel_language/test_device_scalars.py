@@ -13,7 +13,9 @@ import pytest
 import vkamp as amp
 from tests.kernel_language.programs import F32, same
 from vkamp import algorithms as alg
+from vkamp import pipeline
 from vkamp.dispatch import preparing
+from vkamp.front import ElementType
 
 N = 1003
 
@@ -427,6 +429,23 @@ def test_errors(accelerator_view, arrays, monkeypatch):
     monkeypatch.setitem(globals(), "LEVEL", m)
     with pytest.raises(amp.CompileError, match="`LEVEL` is a device_scalar(.*\n)*.*pass it to the function"):
         amp.parallel_for_each(a.extent, calls_above_level, a)
+
+
+@pytest.mark.parametrize("kind", ["number", "truth", "vector", "struct"])
+def test_descriptions_of_launches(accelerator_view, arrays, kind):
+    """What hand-edited shaders and kernels compiled ahead are found by."""
+    _, a = arrays
+    given = {
+        "number": scalar_of(accelerator_view, 1, np.uint8, at=1),
+        "truth": alg.any_of(a, lambda x: x > 0),
+        "vector": alg.device_scalar(amp.array(amp.extent(1), amp.float3, accelerator_view=accelerator_view)),
+        "struct": scalar_of(accelerator_view, (1.5, 4), np.dtype([("low", "f4"), ("count", "i4")])),
+    }[kind]
+    arguments = pipeline.collect(copied.function, (a, given), {})
+    request = pipeline.make_request(copied.function, False, 1, None, arguments, accelerator_view)
+    again, _ = pipeline.request_of(copied.function, pipeline.describe_request(request, {}))
+    assert again.args == request.args
+    assert isinstance(again.args[1][1], ElementType)
 
 
 def test_shaders(accelerator_view, arrays):
