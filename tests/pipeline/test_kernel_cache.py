@@ -523,7 +523,8 @@ def test_a_program_that_is_kept_is_the_one_that_is_compiled(
     assert (one, none) == (1, 0)
     assert made.shader == taken.shader and made.lowering == taken.lowering
     assert made.shader.lines and made.spirv == taken.spirv and made.key == taken.key
-    for name in ("name", "span", "access", "contiguous", "constants", "types", "wide", "sizes_in_loops", "key"):
+    fields = ("name", "span", "access", "contiguous", "least_extents", "constants", "types", "wide", "sizes_in_loops")
+    for name in (*fields, "key"):
         assert getattr(whole, name) == getattr(facts, name), name
     assert {(g.name, g.value.__class__) for g in whole.guards} == {(g.name, g.value.__class__) for g in facts.guards}
     assert facts.kernel == whole.kernel

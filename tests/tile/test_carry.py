@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
-from tests.tile.scans import ROWS, check_row, dropping, scan
+from tests.tile.scans import ROWS, check_row, dropping, largest_of_segment, scan, scanned
 from vkamp import tile
 from vkamp.algorithms import functional
 
@@ -132,3 +132,15 @@ def test_a_maximum_of_each_group_so_far(accelerator_view):
     for group in np.unique(groups):
         rows = groups == group
         np.testing.assert_array_equal(got[rows, 1], np.maximum.accumulate(pairs[rows, 1]))
+
+
+def test_a_status_of_too_few_words_is_refused(accelerator_view):
+    """When the kernel is launched, on every device, and not by an access out of bounds."""
+    made = amp.array(np.zeros(40, ROWS["segments"].dtype), accelerator_view=accelerator_view)
+    counter = amp.array(np.zeros(1, np.uint32), accelerator_view=accelerator_view)
+    status = amp.array(np.zeros((5, 2), np.uint32), accelerator_view=accelerator_view)
+    message = r"scanned: `status` has the extent 2 in dimension 1, and the kernel asserts that it has 4 or more: each"
+    with pytest.raises(amp.AmpError, match=message):
+        amp.parallel_for_each(
+            accelerator_view, amp.extent(40).tile(8), scanned, made, made, counter, status, largest_of_segment
+        )

@@ -143,6 +143,7 @@ class SingleLaunch(BoundLaunch):
         return self._is_bound
 
     def _make(self, prepared: PreparedLaunch, descriptors: Mapping[str, Descriptor]) -> None:
+        check_extents(prepared)
         self.layout, self.words = launch_words(prepared, prepared.executable, descriptors, prepared.arguments.scalars)
         push = self.layout.pack(*self.words)
         self.dispatch = make_dispatch(prepared, prepared.executable, descriptors, push)
@@ -283,6 +284,17 @@ def bound_descriptors(prepared: PreparedLaunch, uses: Sequence[Use]) -> dict[str
     if prepared.arguments.elements:
         _check_elements(prepared)
     return found
+
+
+def check_extents(prepared: PreparedLaunch) -> None:
+    """What a kernel asserts of its containers' extents; AmpError for one that is too small."""
+    for name, dim, least, message in prepared.compiled.least_extents:
+        given = prepared.containers[name].extent[dim]
+        if given < least:
+            raise AmpError(
+                f"{prepared.compiled.name}: `{name}` has the extent {given} in dimension {dim}, and the kernel asserts "
+                f"that it has {least} or more: {message}"
+            )
 
 
 def _check_contiguous(name: str, found: Descriptor) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from vkamp.artifacts import Domain
 from vkamp.dispatch import watching
-from vkamp.dispatch.bound_launch import BoundLaunch, bound_descriptors, launch_words, make_dispatch
+from vkamp.dispatch.bound_launch import BoundLaunch, bound_descriptors, check_extents, launch_words, make_dispatch
 from vkamp.dispatch.copying import copy_elements, pairs
 from vkamp.dispatch.indirect_launches import now, steps_of
 from vkamp.dispatch.preparing import PreparedLaunch, prepare, prepare_again
@@ -39,7 +39,8 @@ class GraphLaunches(BoundLaunch):
         self.is_plain = True
 
     def add(self, prepared: PreparedLaunch) -> None:
-        """Adds a launch; AmpError for one that would work on copies of elements."""
+        """Adds a launch; AmpError for one that would work on copies of elements, or on too small containers."""
+        check_extents(prepared)
         for each in prepared.uses:
             placed = prepared.arguments.placements.get(each.name)
             if placed is not None and placed.packed:

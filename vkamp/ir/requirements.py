@@ -68,6 +68,37 @@ def contiguous(kernel: ir.Kernel) -> frozenset[str]:
     return frozenset(r.buffer for r in roots if isinstance(r, ir.BufferElement))
 
 
+def least_extents(kernel: ir.Kernel) -> tuple[tuple[str, int, int, str], ...]:
+    """The extents that a kernel asserts in each launch, ``assert a.extent[1] >= 4``: the container parameter, the
+    dimension, the least extent, and the message.
+
+    Assertions in branches and loops, and behind statements that may end the function, are left out.
+    """
+    functions = {each.name: each.body for each in kernel.functions}
+
+    def reached(block: ir.Block) -> Iterator[ir.Assert]:
+        for statement in block:
+            if isinstance(statement, ir.Assert):
+                yield statement
+            elif isinstance(statement, ir.Call):
+                # Once: what is asserted does not depend on the arguments.
+                yield from reached(functions.pop(statement.function, ()))
+            elif any(isinstance(inner, ir.Return) for inner in ir.walk_statements((statement,))):
+                return
+
+    found = (_least_extent(each) for each in reached(kernel.body.body))
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _least_extent(statement: ir.Assert) -> tuple[str, int, int, str] | None:
+    test = statement.condition
+    if isinstance(test, ir.Compare) and test.op == "ge":
+        extent, least = test.left, test.right
+        if isinstance(extent, ir.BufferExtent) and isinstance(least, ir.Const):
+            return extent.buffer, extent.dim, int(least.value), statement.message
+    return None
+
+
 def matrix_memory(statements: Iterable[ir.Stmt]) -> Iterator[ir.Place]:
     """The places in memory where matrices are loaded and stored."""
     for statement in statements:

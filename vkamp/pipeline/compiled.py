@@ -46,6 +46,8 @@ class Compiled:
     access: Mapping[str, ContainerAccess]
     #: Containers whose last dimension must have no gaps.
     contiguous: frozenset[str]
+    #: Extents of containers that it asserts: which container, which dimension, the least extent, and a message.
+    least_extents: tuple[tuple[str, int, int, str], ...]
     guards: tuple[Guard, ...]
     constants: Mapping[str, Any]
     #: Makes the rest, or has it.

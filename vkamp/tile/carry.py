@@ -57,6 +57,7 @@ def carry(t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: A
     ``total_of(number)`` computes the total of another tile again, by all threads, with the same bits.  A tile may
     overwrite what others read in it when this call has returned.
     """
+    assert status.extent[1] >= 2 * len(amp.to_words(total)), "each tile has tile.carry_words(dtype) words of the status"
     before = amp.tile_static(1, type(total))
     state = amp.tile_static(3, amp.int32)
     rank = rank_of(t_idx)
