@@ -83,7 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     PUBLIC: CORE,
     "tile": {PUBLIC},
     # Of dispatch, what repeats calls.
-    "algorithms": {PUBLIC, "tile", "tracebacks", "dispatch"},
+    "algorithms": {PUBLIC, "tile", "tracebacks", "dispatch", "lang"},
     "rng": {PUBLIC, "algorithms", "dispatch", "tracebacks"},
     "fft": {PUBLIC, "algorithms", "tracebacks", "dispatch"},
     "tuning": {PUBLIC, "errors", "tracebacks", "cache", "progress", "lang", "run"},

@@ -281,3 +281,20 @@ def test_targets_for_counted_and_empty_inputs(accelerator_view):
     with pytest.raises(amp.AmpError, match=r"^out has the shape \(1,\), but the result has \(41,\)$"):
         alg.sum(np.zeros((0, 41), np.int32), axis=0, out=at)
     assert alg.max(a, out=lazy.discard).item() == FLAT.max()
+
+
+@pytest.mark.sample("llvmpipe", "reference")
+def test_sections_that_begin_anywhere(accelerator_view, form):
+    """Groups of four elements begin at multiples of four only; launches would work on copies of others."""
+    raw = np.random.default_rng(5).integers(0, 9, 25).astype(np.int32)
+    whole = amp.array_view(amp.array(amp.extent(40), np.int32, accelerator_view=accelerator_view))
+    for first in (0, 1, 6):
+        part = whole[first : first + raw.size]
+        np.testing.assert_array_equal(np.asarray(alg.scan(raw, out=part)), raw.cumsum())
+        np.testing.assert_array_equal(np.asarray(alg.scan(part, functional.max, out=part)), raw.cumsum())
+        assert alg.max(part) == raw.sum()
+    if accelerator_view.accelerator.device_path != "reference":
+        with amp.capture() as graph:
+            total = alg.sum(part)
+        graph.replay()
+        assert total == raw.cumsum().sum()

@@ -197,3 +197,22 @@ def test_constants_of_the_device(accelerator_view):
     found = alg.transform(lambda x, y: x - y, ROW, lazy.constant(largest, ROW.size), accelerator_view=accelerator_view)
     np.testing.assert_array_equal(found, ROW - ROW.max())
     assert alg.max(lazy.constant(largest, (3, 7)), axis=1, accelerator_view=accelerator_view).extent == amp.extent(3)
+
+
+class Scaled:
+    """An object that is called, as people write it."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return self.factor * x
+
+
+def test_objects_that_are_called(accelerator_view):
+    raw = np.arange(10, dtype=np.int32)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    scaled = Scaled(2)
+    for scaled.factor in (2, 2, 2, 3):
+        np.testing.assert_array_equal(np.asarray(alg.transform(scaled, a)), scaled.factor * raw)
+    assert alg.sum(lazy.map(scaled, a)) == 3 * raw.sum()

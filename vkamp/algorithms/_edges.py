@@ -193,11 +193,12 @@ def with_edges(function: Any) -> Any:
                 instead = ": give conditions as flags=" if is_many and name == "select" else ""
                 shown = type(given).__name__ if is_many else repr(given)
                 raise TypeError(f"{name} takes a function as {param}, not {shown}{instead}")
-            if type(given) in _OF_OTHERS and given in _SAME:
+            known = _SAME.get(given, given) if type(given) in _OF_OTHERS else lazy.function_of(given)
+            if known is not given:
                 if position < len(args):
-                    args = (*args[:position], _SAME[given], *args[position + 1 :])
+                    args = (*args[:position], known, *args[position + 1 :])
                 else:
-                    named[param] = _SAME[given]
+                    named[param] = known
         if named.get("out") is lazy.discard and name not in _SELECTIONS:
             del named["out"]
         if name not in _ELEMENTWISE:

@@ -8,6 +8,7 @@ Lazy inputs replace the fancy iterators of Thrust and CUB (``transform_iterator`
 from __future__ import annotations
 
 import functools
+import inspect
 import weakref
 from types import FunctionType
 from typing import Any
@@ -18,6 +19,7 @@ import vkamp as amp
 from vkamp.algorithms import functional
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.dispatch.call_cache import uncounted
+from vkamp.lang.strided import is_aligned
 from vkamp.tracebacks import entry_point
 
 __all__ = ["Lazy", "arange", "constant", "discard", "flip", "map", "take", "zip"]
@@ -107,7 +109,7 @@ _quads: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 def quads_of(row: Any) -> Any:
     """The elements of a container with one index as groups of four, without the incomplete last group; ``None`` if
-    it has gaps.
+    it has gaps, or begins in the middle of a group: each launch would work on a copy.
     """
     vector = _VECTORS.get(row.dtype)
     if vector is None or row.extent[0] < 4:
@@ -115,6 +117,8 @@ def quads_of(row: Any) -> Any:
     known = _quads.get(row)
     if known is not None:
         return known
+    if not is_aligned(row, 4):
+        return None
     try:
         whole = row if row.extent[0] % 4 == 0 else amp.array_view(row, readonly=row.readonly)[: row.extent[0] // 4 * 4]
         found = _quads[row] = uncounted(whole.reinterpret_as(vector))
@@ -487,12 +491,19 @@ def of(a: Any) -> Lazy:
     return Elements(amp.array_view(np.ascontiguousarray(a) if is_number else a, readonly=True))
 
 
+def function_of(f: Any) -> Any:
+    """A function for kernels: of an object whose class has a plain method ``__call__``, this method."""
+    method = inspect.getattr_static(type(f), "__call__", None)
+    is_plain = isinstance(method, FunctionType) and not type(f).__module__.startswith("vkamp.")
+    return f.__call__ if is_plain else f
+
+
 def map(f: Any, *inputs: Any) -> Lazy:
     """``f`` of the elements of one to three inputs of the same extent."""
     if len(inputs) not in _MAPS:
         raise TypeError(f"map takes one to three inputs, not {len(inputs)}")
     sources = _alike(inputs)
-    made: Lazy = _MAPS[len(sources)](f, *sources)
+    made: Lazy = _MAPS[len(sources)](function_of(f), *sources)
     return made
 
 
