@@ -65,7 +65,7 @@ def both(view: amp.accelerator_view, kernel: nodes.Kernel, n: int) -> tuple[Foun
     arguments = pipeline.Arguments(containers=containers, scalars={"n": n})  # type: ignore[arg-type]
     whole = pipeline.FullKernel(kernel, RaceVerdicts)
     compiled = pipeline.Compiled(
-        kernel.name, kernel.span, access(kernel), contiguous(kernel), (), {}, whole=lambda: whole
+        kernel.name, kernel.span, access(kernel), contiguous(kernel), (), (), {}, whole=lambda: whole
     )
     over = Domain(domain, kernel.tile)
     target = target_for(over, view)
