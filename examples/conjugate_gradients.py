@@ -50,13 +50,13 @@ def product(view: amp.accelerator_view, x: Any) -> Any:
 @amp.kernel
 def add(idx, y, x, above, below, sign):
     """y += sign * above / below * x"""
-    y[idx] += sign * above[0] / below[0] * x[idx]
+    y[idx] += sign * above / below * x[idx]
 
 
 @amp.kernel
 def turn(idx, direction, residual, above, below):
     """direction = residual + above / below * direction"""
-    direction[idx] = residual[idx] + above[0] / below[0] * direction[idx]
+    direction[idx] = residual[idx] + above / below * direction[idx]
 
 
 def solved(view: amp.accelerator_view, b: Any) -> tuple[Any, int]:
@@ -68,12 +68,12 @@ def solved(view: amp.accelerator_view, b: Any) -> tuple[Any, int]:
     for step in range(1, MOST_STEPS + 1):
         image = product(view, direction)
         bend, before = alg.vdot(direction, image), square
-        amp.parallel_for_each(view, x.extent, add, x, direction, before.view, bend.view, 1.0)
-        amp.parallel_for_each(view, x.extent, add, residual, image, before.view, bend.view, -1.0)
+        amp.parallel_for_each(view, x.extent, add, x, direction, before, bend, 1.0)
+        amp.parallel_for_each(view, x.extent, add, residual, image, before, bend, -1.0)
         square = alg.vdot(residual, residual)
         if step % 10 == 0 and float(square) <= enough:
             break
-        amp.parallel_for_each(view, x.extent, turn, direction, residual, square.view, before.view)
+        amp.parallel_for_each(view, x.extent, turn, direction, residual, square, before)
     return x, step
 
 

@@ -41,7 +41,7 @@ def receive(idx, shares, ranks, starts, sources, links, lost, changes):
     for k in range(starts[page], starts[page + 1]):
         total += shares[sources[k]]
     pages = amp.float32(ranks.extent[0])
-    new = (1.0 - DAMPING) / pages + DAMPING * (total + lost[0] / pages)
+    new = (1.0 - DAMPING) / pages + DAMPING * (total + lost / pages)
     changes[page] = abs(new - ranks[page])
     ranks[page] = new
 
@@ -88,7 +88,7 @@ class Web:
                 amp.parallel_for_each(self.view, self.ranks.extent, share, self.ranks, self.links, self.shares)
                 amp.parallel_for_each(
                     self.view, self.ranks.extent, receive, self.shares, self.ranks, self.starts, self.sources,
-                    self.links, lost.view, self.changes,
+                    self.links, lost, self.changes,
                 )  # fmt: skip
             changes.append(float(alg.sum(self.changes)))
             if changes[-1] < TOLERANCE:

@@ -37,7 +37,7 @@ def multiply(idx, starts, columns, numbers, x, out):
 @amp.kernel
 def advance(idx, x, residual, direction, image, diagonal, scaled, above, below):
     """x += f direction, residual -= f image for f = above / below; and the residual over the diagonal."""
-    factor = above[0] / below[0]
+    factor = above / below
     x[idx] += factor * direction[idx]
     residual[idx] -= factor * image[idx]
     scaled[idx] = residual[idx] / diagonal[idx]
@@ -46,7 +46,7 @@ def advance(idx, x, residual, direction, image, diagonal, scaled, above, below):
 @amp.kernel
 def turn(idx, direction, scaled, above, below):
     """direction = scaled + above / below * direction"""
-    direction[idx] = scaled[idx] + above[0] / below[0] * direction[idx]
+    direction[idx] = scaled[idx] + above / below * direction[idx]
 
 
 class Sparse:
@@ -72,13 +72,12 @@ class Sparse:
             self.multiply(direction, image)
             bend, before = alg.vdot(direction, image), product
             amp.parallel_for_each(
-                self.view, x.extent, advance, x, residual, direction, image, self.diagonal, scaled, before.view,
-                bend.view,
+                self.view, x.extent, advance, x, residual, direction, image, self.diagonal, scaled, before, bend,
             )  # fmt: skip
             if step % ROUND == 0 and float(alg.vdot(residual, residual)) <= enough:
                 break
             product = alg.vdot(residual, scaled)
-            amp.parallel_for_each(self.view, x.extent, turn, direction, scaled, product.view, before.view)
+            amp.parallel_for_each(self.view, x.extent, turn, direction, scaled, product, before)
         return x, step
 
 

@@ -44,8 +44,8 @@ def light(idx, heights, deviation, picture):
     """The colour of each point: by its height, and by the angle between its slope and the light."""
     rows, columns = heights.extent
     y, x = idx[0], idx[1]
-    height = heights[y, x] / deviation[0]
-    steepness = STEEPNESS * amp.float32(columns) / deviation[0]
+    height = heights[y, x] / deviation
+    steepness = STEEPNESS * amp.float32(columns) / deviation
     east = heights[y, (x + 1) % columns] - heights[y, (x - 1 + columns) % columns]
     south = heights[(y + 1) % rows, x] - heights[(y - 1 + rows) % rows, x]
     normal = amp.float3(-steepness * east, -steepness * south, 1.0)
@@ -86,7 +86,7 @@ def run(view: amp.accelerator_view, options: argparse.Namespace) -> gallery.Resu
         heights = heights_of(view, noise)
         picture = amp.array(amp.extent(3, size, size), amp.float32, accelerator_view=view)
         # The deviation stays on the device: the kernel reads it there.
-        amp.parallel_for_each(view, heights.extent, light, heights, alg.std(heights).view, picture)
+        amp.parallel_for_each(view, heights.extent, light, heights, alg.std(heights), picture)
         return heights, picture
 
     gallery.timed(view, f"{size} x {size} points", terrain, size * size, "G points/s")

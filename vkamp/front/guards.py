@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from inspect import getattr_static
 from types import FunctionType
@@ -39,8 +40,10 @@ class Guard:
     place: Place | None = None
 
     def is_fixed(self, kernel: FunctionType) -> bool:
-        """Whether the name is defined in vkamp itself, whose names keep their values: launches need not read it."""
+        """Whether ``math`` or vkamp itself defines the name, so that it keeps its value: launches need not read it."""
         owner: Any = None if self.place is None else self.place[1]
+        if owner is math:
+            return True
         if self.place is not None and self.place[0] == "kernel" and self.name not in kernel.__code__.co_freevars:
             owner = kernel
         module = getattr(owner, "__module__", None) or getattr(owner, "__name__", None)
