@@ -65,8 +65,8 @@ def by_last_digit(e):
 
 
 def multiset(e, other, wanted):
-    """C++'s operations on sorted inputs. ``wanted`` computes how often the result has an element, from how often each
-    input has it.
+    """C++'s operations on sorted inputs. An element that occurs ``m`` and ``n`` times in the inputs occurs
+    ``wanted(m, n)`` times in the result.
     """
     found = []
     for x in np.union1d(e, other):

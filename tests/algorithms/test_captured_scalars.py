@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.noted import compilations, refuse_reads
 from vkamp import algorithms as alg
 from vkamp.algorithms import lazy
-from vkamp.dispatch import preparing
 
 LIMIT: Any = None
 
@@ -48,12 +48,7 @@ def a(raw, accelerator_view):
 @pytest.fixture
 def unread(monkeypatch):
     """The host reads no device_scalar."""
-
-    def read(*_: Any) -> Any:
-        raise AssertionError("waited")
-
-    monkeypatch.setattr(alg.device_scalar, "item", read)
-    monkeypatch.setattr(alg.device_scalar, "__array__", read)
+    refuse_reads(monkeypatch)
 
 
 def same(found: Any, expected: Any) -> None:
@@ -107,13 +102,7 @@ def test_new_scalars_compile_nothing(raw, a, accelerator_view, monkeypatch):
         return alg.transform(lambda x: x * m, a)
 
     same(call(2, 0), raw * 2)
-    seen, compile_kernel = [], preparing.pipeline.compile_kernel
-
-    def noted(request, *rest, **named):
-        seen.append(request.function.__name__)
-        return compile_kernel(request, *rest, **named)
-
-    monkeypatch.setattr(preparing.pipeline, "compile_kernel", noted)
+    seen = compilations(monkeypatch)
     for value, at in ((3, 0), (4, 2), (5, 1)):
         same(call(value, at), raw * value)
     assert not seen

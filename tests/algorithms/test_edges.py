@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.noted import refuse_reads
 from vkamp import algorithms as alg
 from vkamp.algorithms import lazy, stl
 
@@ -20,11 +21,7 @@ def no_waiting(monkeypatch):
     """A function after which reading a count from the device is an error."""
 
     def begin():
-        def item(self):
-            raise AssertionError("the host waits for a number")
-
-        monkeypatch.setattr(alg.device_scalar, "item", item)
-        monkeypatch.setattr(alg.device_scalar, "__array__", item)
+        refuse_reads(monkeypatch)
 
     def end():
         monkeypatch.undo()

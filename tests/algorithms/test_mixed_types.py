@@ -53,7 +53,7 @@ def first(places):
 
 
 def multiset(x, y, wanted):
-    """C++'s operations: ``wanted`` computes how often the result has a number, from how often each input has it."""
+    """C++'s operations: a number that the inputs have ``m`` and ``n`` times is ``wanted(m, n)`` times in the result."""
     found = []
     for each in sorted({*map(key, x), *map(key, y)}):
         of_x, of_y = ([number for number in side if key(number) == each] for side in (x, y))

@@ -12,6 +12,7 @@ import pytest
 
 import vkamp as amp
 from tests.kernel_language.programs import F32, same
+from tests.noted import compilations, refuse_reads
 from vkamp import algorithms as alg
 from vkamp import pipeline
 from vkamp.dispatch import preparing
@@ -119,26 +120,13 @@ def compiled(monkeypatch):
     for kernel in (shift, between, copied):
         kernel.launches.clear()
         kernel.plans.clear()
-    seen = []
-    compile_kernel = preparing.pipeline.compile_kernel
-
-    def noted(request, *rest, **named):
-        seen.append(request.function.__name__)
-        return compile_kernel(request, *rest, **named)
-
-    monkeypatch.setattr(preparing.pipeline, "compile_kernel", noted)
-    return seen
+    return compilations(monkeypatch)
 
 
 @pytest.fixture
 def unread(monkeypatch):
     """No launch may read a device_scalar on the host."""
-
-    def read(*_: Any) -> Any:
-        raise AssertionError("waited")
-
-    monkeypatch.setattr(alg.device_scalar, "item", read)
-    monkeypatch.setattr(alg.device_scalar, "__array__", read)
+    refuse_reads(monkeypatch)
 
 
 def test_arguments(arrays, unread):

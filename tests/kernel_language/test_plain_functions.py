@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests.noted import compilations
 from vkamp.dispatch import launch as launching
 from vkamp.dispatch import preparing
 from vkamp.front import lambdas
@@ -97,15 +98,7 @@ def compiled(monkeypatch):
     for kernel in (transform, constant_transform):
         kernel.launches.clear()
         kernel.plans.clear()
-    seen = []
-    compile_kernel = preparing.pipeline.compile_kernel
-
-    def noted(request, *rest, **named):
-        seen.append(request.function.__name__)
-        return compile_kernel(request, *rest, **named)
-
-    monkeypatch.setattr(preparing.pipeline, "compile_kernel", noted)
-    return seen
+    return compilations(monkeypatch)
 
 
 def test_lambdas_and_functions(accelerator_view):

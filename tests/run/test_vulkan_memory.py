@@ -245,7 +245,7 @@ def test_large_memory_of_running_work_is_used_again(card, is_kept, monkeypatch):
         add(submission, *rest)
 
     def noted_wait(submission, until=None):
-        # Whether other work was submitted later. The time stands for the submission, which would keep its memory.
+        # Whether other work was submitted later. The time identifies a submission; a reference would keep its memory.
         waits.append(submission.submitted != submitted[-1])
         wait(submission, until)
 

@@ -13,14 +13,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import (
-    axis_of,
-    computed_type,
-    is_float_of_memory,
-    outputs,
-    place,
-    value,
-)
+from vkamp.algorithms._arguments import axis_of, computed_type, is_float_of_memory, outputs, place, value
 from vkamp.algorithms._convert import sum_type
 from vkamp.algorithms._counted_parts import (
     ByPosition,
@@ -33,9 +26,11 @@ from vkamp.algorithms._counted_parts import (
     UntilPair,
     UpToCount,
     check_axis,
+    given,
     positions_in,
     together,
     unsupported,
+    up_to,
 )
 from vkamp.algorithms._digits import bits_of, words_in
 from vkamp.algorithms._operators import (
@@ -321,8 +316,8 @@ def _partitioned(function: _Function, a: Any, pred: Any = None, *, flags: Any = 
 
 
 def _taken(function: _Function, values: Any, at: Any, axis: Any = None, **rest: Any) -> Any:
-    positions = UpToCount(lazy.of(at.values), at.count, 0) if isinstance(at, counted) else lazy.of(at)
-    source = lazy.of(values.values if isinstance(values, counted) else values)
+    positions = up_to(*given(at), 0)
+    source, _ = given(values)
     if isinstance(values, counted):
         check_axis(values, axis)
         positions = FromStart(positions, values.count)

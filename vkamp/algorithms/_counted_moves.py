@@ -22,7 +22,10 @@ from vkamp.algorithms._counted_parts import (
     FromStart,
     UpToCount,
     check_axis,
+    count_by,
     elements_of,
+    given,
+    like_input,
     together,
     unsupported,
 )
@@ -35,7 +38,7 @@ from vkamp.algorithms.scatter import combine_at
 from vkamp.algorithms.select import select
 from vkamp.algorithms.shuffle import permutation_of
 from vkamp.algorithms.sort import taken
-from vkamp.algorithms.transform import positions_in, store, store_at, transform
+from vkamp.algorithms.transform import from_its_start, store, store_at, transform
 
 _Function = Callable[..., Any]
 
@@ -56,20 +59,7 @@ def _at(c: counted, f: Any, out: Any, accelerator_view: Any, times: int = 1) -> 
 
 
 def _times(count: device_scalar, k: int, view: amp.accelerator_view) -> device_scalar:
-    return device_scalar(transform(_Multiplied(k), count.view, accelerator_view=view))
-
-
-class _Multiplied:
-    """A number of times a count."""
-
-    __slots__ = ("k",)
-
-    def __init__(self, k: int) -> None:
-        self.k = k
-
-    @amp.func
-    def __call__(self, count: Any) -> Any:
-        return count * self.k
+    return count_by(lambda n: n * k, count, view)
 
 
 class _Rolled:
@@ -144,13 +134,8 @@ def _same(function: _Function, c: counted, *axes: Any, **rest: Any) -> Any:
     return counted(function(c.values, *axes, **rest), c.count)
 
 
-def _like(a: Any, source: lazy.Lazy) -> Any:
-    """A source with the count of an input, if this is counted."""
-    return counted(source, a.count) if isinstance(a, counted) else source
-
-
 def _joined(function: _Function, *inputs: Any, axis: int = 0, out: Any = None, accelerator_view: Any = None) -> Any:
-    sources = [lazy.of(each.values if isinstance(each, counted) else each) for each in inputs]
+    sources = [given(each)[0] for each in inputs]
     dtype = lazy.dtype_of(sources[0])
     for each in sources:
         axis_of(each.extent, axis)
@@ -163,7 +148,7 @@ def _joined(function: _Function, *inputs: Any, axis: int = 0, out: Any = None, a
     words = [each for each in map(bits_of, sources) if each is not None]
     if dtype.itemsize == 8 and result.dtype == dtype and len(words) == len(sources):
         sources, target = words, words_in(result)
-    whole, *others = (_like(each, source) for each, source in zip(inputs, sources, strict=True))
+    whole, *others = (like_input(each, source) for each, source in zip(inputs, sources, strict=True))
     for each in others:
         whole = counted(JoinedUpTo(whole, each), count_of_both(view, whole, each))
     store(view, elements_of(whole), target)
@@ -228,7 +213,8 @@ def _positions(name: str, out: Any, at: Any, a: Any) -> tuple[Any, lazy.Lazy, An
     plain, count = [at, a], None
     if isinstance(at, counted) or isinstance(a, counted):
         plain, count = together(plain)
-    values, positions = positions_in(name, target(out.values if isinstance(out, counted) else out), plain[0])
+    values = target(out.values if isinstance(out, counted) else out)
+    positions = from_its_start(name, values, plain[0])
     if isinstance(out, counted):
         positions = FromStart(lazy.of(plain[0]).flat(), out.count)
     return values, positions if count is None else UpToCount(positions, count, values.extent[0]), plain[1]

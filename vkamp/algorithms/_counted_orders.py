@@ -12,12 +12,12 @@ import vkamp as amp
 from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import computed_type, dtype_of, in_words, output, outputs, place, target, value
 from vkamp.algorithms._counted_inputs import first_keys, in_order
-from vkamp.algorithms._counted_parts import check_axis, together
+from vkamp.algorithms._counted_parts import check_axis, count_by, together
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.sort import argsort, keys_and_values, taken
 from vkamp.algorithms.topk import places_of_best
-from vkamp.algorithms.transform import store, transform
+from vkamp.algorithms.transform import store
 
 _Function = Callable[..., Any]
 
@@ -30,19 +30,6 @@ def _sorted_by_key(
     order = in_order(argsort, counted(plain[0], count), accelerator_view=view, **rest)
     moved = (taken(view, each, order, own) for each, own in zip(sources, outs, strict=True))
     return tuple(counted(each, count) for each in moved)
-
-
-class _AtMost:
-    """A count, but at most a number."""
-
-    __slots__ = ("k",)
-
-    def __init__(self, k: int) -> None:
-        self.k = k
-
-    @amp.func
-    def __call__(self, count: Any) -> Any:
-        return min(count, self.k)
 
 
 def _first_of(out: Any, k: int, n: int) -> Any:
@@ -74,7 +61,7 @@ def _best(
     store(view, lazy.of(order), places)
     values, words = in_words(source, found)
     store(view, lazy.take(values, order), words)
-    count = device_scalar(transform(_AtMost(k), c.count.view, accelerator_view=view))
+    count = count_by(lambda found: min(found, k), c.count, view)
     return counted(found, count), counted(places, count)
 
 

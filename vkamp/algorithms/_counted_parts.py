@@ -18,6 +18,7 @@ from vkamp.algorithms.counted import counted
 from vkamp.algorithms.lazy import pair_of
 from vkamp.algorithms.merge import Joined
 from vkamp.algorithms.scalars import device_scalar
+from vkamp.algorithms.transform import transform
 
 
 def unsupported(name: str) -> TypeError:
@@ -28,6 +29,16 @@ def unsupported(name: str) -> TypeError:
 def given(a: Any) -> tuple[lazy.Lazy, device_scalar | None]:
     """An input as a lazy one, and the count of a ``counted``; the elements are those of its whole capacity."""
     return (lazy.of(a.values), a.count) if isinstance(a, counted) else (lazy.of(a), None)
+
+
+def like_input(a: Any, found: Any) -> Any:
+    """What has one element for each of an input: with its count, if that is a ``counted``."""
+    return counted(found, a.count) if isinstance(a, counted) else found
+
+
+def count_by(f: Any, count: device_scalar, accelerator_view: amp.accelerator_view | None = None) -> device_scalar:
+    """The count that a function gives of another one, on the device."""
+    return device_scalar(transform(f, count.view, accelerator_view=accelerator_view))
 
 
 def together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
@@ -170,7 +181,7 @@ def count_of(a: Any) -> lazy.Lazy:
 
 def elements_of(a: Any) -> lazy.Lazy:
     """The elements of an input, in a row; those of a ``counted`` with those after the count."""
-    return lazy.of(a.values if isinstance(a, counted) else a).flat()
+    return given(a)[0].flat()
 
 
 def positions_in(a: Any, start: int = 0) -> lazy.Lazy:

@@ -17,7 +17,7 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, output, place
 from vkamp.algorithms._counted_inputs import flags_of, is_set
-from vkamp.algorithms._counted_parts import Differences, count_of, elements_of
+from vkamp.algorithms._counted_parts import Differences, count_of, elements_of, like_input
 from vkamp.algorithms._exact import exactly
 from vkamp.algorithms._operators import like, sorts_before
 from vkamp.algorithms._results import result_row
@@ -177,7 +177,7 @@ def _searched(
     )
     if is_number:
         return device_scalar(result)
-    return counted(result, values.count) if isinstance(values, counted) else result
+    return like_input(values, result)
 
 
 #: How each function handles a counted input.

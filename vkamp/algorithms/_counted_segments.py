@@ -17,13 +17,12 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import computed_type, place
 from vkamp.algorithms._counted_inputs import in_order, is_number, last_of, within
-from vkamp.algorithms._counted_parts import UpToCount, count_of, elements_of, together
+from vkamp.algorithms._counted_parts import UpToCount, count_by, count_of, elements_of, together
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.segments import Segments, are_flags, in_segments, listed, segments_of
 from vkamp.algorithms.sort import argsort, taken
-from vkamp.algorithms.transform import transform
 
 _Function = Callable[..., Any]
 
@@ -78,22 +77,9 @@ class _Parts(NamedTuple):
         return found if self.total is None else counted(found, self.total)
 
 
-class _Many:
+def _many(n: device_scalar, width: int, view: amp.accelerator_view | None) -> device_scalar:
     """The number of segments of a width."""
-
-    __slots__ = ("width",)
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-
-    @amp.func
-    def __call__(self, n: Any) -> Any:
-        return (n - 1) // self.width + 1
-
-
-@amp.func
-def _one_less(n: Any) -> Any:
-    return max(n - 1, 0)
+    return count_by(lambda count: (count - 1) // width + 1, n, view)
 
 
 def _width(segments: Any, capacity: int) -> int:
@@ -110,7 +96,7 @@ def _parts(a: Any, segments: Any, out: Any, accelerator_view: Any, more: int = 0
     capacity = source.extent[0]
     if isinstance(segments, (int, np.integer)):
         view, width = place(accelerator_view, source, out), _width(segments, capacity)
-        many = device_scalar(transform(_Many(width), n, accelerator_view=view))
+        many = _many(a.count, width, view)
         return _Parts(source, count, segments_of(view, _OfWidth(width, capacity, n), capacity), view, many)
     given = elements_of(segments)
     view = place(accelerator_view, source, given, out)
@@ -125,7 +111,7 @@ def _parts(a: Any, segments: Any, out: Any, accelerator_view: Any, more: int = 0
         )
     of_offsets = None
     if isinstance(segments, counted):
-        of_offsets = device_scalar(transform(_one_less, segments.count.view, accelerator_view=view))
+        of_offsets = count_by(lambda count: max(count - 1, 0), segments.count, view)
     return _Parts(source, count, segments_of(view, _Offsets(segments, n, more), capacity), view, of_offsets)
 
 
@@ -178,7 +164,7 @@ def _reduced_lines(
     width = _width(segments, capacity)
     lines = UpToCount(source, a.count, identity, -(-capacity // width) * width)
     found = function(lines, width, op, init, out=out, accelerator_view=view)
-    return counted(found, device_scalar(transform(_Many(width), count_of(a), accelerator_view=view)))
+    return counted(found, _many(a.count, width, view))
 
 
 def _sorted(

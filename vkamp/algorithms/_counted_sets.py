@@ -24,8 +24,11 @@ from vkamp.algorithms._counted_parts import (
     UpToCount,
     count_of,
     elements_of,
+    given,
+    like_input,
     positions_in,
     together,
+    up_to,
 )
 from vkamp.algorithms._exact import exactly, of_one_type, refuse_different
 from vkamp.algorithms._operators import sorts_before
@@ -41,11 +44,6 @@ from vkamp.algorithms.transform import store, transform
 _Function = Callable[..., Any]
 
 
-def _within(flags: lazy.Lazy, a: Any, rest: int) -> lazy.Lazy:
-    """The flags of an input's elements; after a count, they are ``rest``."""
-    return UpToCount(flags, a.count, rest) if isinstance(a, counted) else flags
-
-
 def count_of_both(view: amp.accelerator_view, a: Any, b: Any) -> device_scalar:
     return device_scalar(transform(functional.plus, count_of(a), count_of(b), accelerator_view=view))
 
@@ -56,10 +54,7 @@ def count_of_both(view: amp.accelerator_view, a: Any, b: Any) -> device_scalar:
 def _alike(view: amp.accelerator_view, a: Any, b: Any) -> tuple[Any, Any, np.dtype[Any]]:
     """Two inputs, converted to their common type, and this type."""
     left, right, dtype = of_one_type(view, elements_of(a), elements_of(b))
-    first, second = (
-        counted(to, given.count) if isinstance(given, counted) else to for given, to in ((a, left), (b, right))
-    )
-    return first, second, dtype
+    return like_input(a, left), like_input(b, right), dtype
 
 
 class _Ordered(NamedTuple):
@@ -146,7 +141,7 @@ def _included(
 ) -> Any:
     order, _, view = _by_first(a, b, less, out, accelerator_view)
     flags = has_partner(view, positions_in(b, order.size), positions_in(a), order)
-    return all(_within(flags, b, 1), out=out, accelerator_view=view)
+    return all(up_to(flags, given(b)[1], 1), out=out, accelerator_view=view)
 
 
 # -- other inputs --------------------------------------------------------------------------------------------------
@@ -194,7 +189,7 @@ def _among(wanted: int) -> Callable[..., Any]:
         view = place(accelerator_view, *sources, out)
         values, others = _ordered(view, a), _ordered(view, b)
         flags = stored(view, lazy.At(Unlike(values, others, count_of(b), wanted), values))
-        return selected_among(view, values, others, _within(flags, a, 0), wanted, out)
+        return selected_among(view, values, others, up_to(flags, given(a)[1], 0), wanted, out)
 
     return call
 
@@ -202,12 +197,12 @@ def _among(wanted: int) -> Callable[..., Any]:
 def _is_in(function: _Function, a: Any, among: Any, *, out: Any = None, accelerator_view: Any = None) -> Any:
     if not isinstance(among, counted):
         return counted(function(a.values, among, out=out, accelerator_view=accelerator_view), a.count)
-    source = lazy.of(a.values if isinstance(a, counted) else a)
+    source = given(a)[0]
     refuse_different(source, elements_of(among))
     view = place(accelerator_view, source, elements_of(among), out)
     found = output(out, source.extent, np.dtype(np.uint8), view, source, elements_of(among))
     store(view, lazy.At(Contained(source, _ordered(view, among), count_of(among)), source), found)
-    return counted(found, a.count) if isinstance(a, counted) else found
+    return like_input(a, found)
 
 
 #: How each function handles a counted input.

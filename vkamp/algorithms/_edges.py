@@ -38,18 +38,19 @@ _Function = Callable[..., Any]
 
 # -- counted -------------------------------------------------------------------------------------------------------
 
+
+def _has_no_total(given: dict[str, Any]) -> bool:
+    return given.get("total") is None and given.get("out") is None
+
+
 #: Whether a call with these arguments waits for the size or the range of its result.
 _WAITING: dict[str, Callable[[dict[str, Any]], bool]] = {
     "bincount": lambda given: given.get("bins") is None,
     # A sequence of edges is as good as a range.
     "histogram": lambda given: given.get("range") is None and np.ndim(given.get("bins", 10)) == 0,
     "repeat": lambda given: not isinstance(given.get("count"), (int, np.integer)) and _has_no_total(given),
-    "run_length_decode": lambda given: _has_no_total(given),
+    "run_length_decode": _has_no_total,
 }
-
-
-def _has_no_total(given: dict[str, Any]) -> bool:
-    return given.get("total") is None and given.get("out") is None
 
 
 def _waits(name: str, names: list[str], args: tuple[Any, ...], named: dict[str, Any]) -> bool:

@@ -9,11 +9,10 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import dtype_of, element, in_a_row, output, place
-from vkamp.algorithms._counted_parts import given
+from vkamp.algorithms._counted_parts import count_by, given
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce_axis import begin_of, line_of, lines_of
-from vkamp.algorithms.scalars import device_scalar
-from vkamp.algorithms.transform import store, transform
+from vkamp.algorithms.transform import store
 
 
 class _WithPrevious:
@@ -33,30 +32,18 @@ class _WithPrevious:
 
 
 class _Difference:
-    """For ``lazy.At``: an element minus the one before it, ``n`` of them on each line."""
+    """For ``lazy.At``: ``op`` of an element and the one before it, ``n`` times on each line."""
 
-    __slots__ = ("inner", "n")
+    __slots__ = ("inner", "n", "op")
 
-    def __init__(self, n: int, inner: int) -> None:
-        self.n, self.inner = n, inner
-
-    @amp.func
-    def __call__(self, values: Any, p: Any) -> Any:
-        first = begin_of(line_of(p, self.n, self.inner), self.n + 1, self.inner)
-        at = first + p // self.inner % self.n * self.inner
-        return values.value(at + self.inner) - values.value(at)
-
-
-class _Differs(_Difference):
-    """For ``lazy.At``: whether an element differs from the one before it."""
-
-    __slots__ = ()
+    def __init__(self, n: int, inner: int, op: Any) -> None:
+        self.n, self.inner, self.op = n, inner, op
 
     @amp.func
     def __call__(self, values: Any, p: Any) -> Any:
         first = begin_of(line_of(p, self.n, self.inner), self.n + 1, self.inner)
         at = first + p // self.inner % self.n * self.inner
-        return values.value(at + self.inner) != values.value(at)
+        return self.op(values.value(at + self.inner), values.value(at))
 
 
 def _computed(
@@ -101,29 +88,16 @@ def diff(
     if n < 1 or (n >= length and count is None):
         raise ValueError(f"{n} differences of {length} elements leave no element")
     view = place(accelerator_view, source, out)
-    difference = _Differs if lazy.has_conditions(a) else _Difference
+    op = functional.not_equal_to if lazy.has_conditions(a) else functional.minus
     if count is not None:
         return counted(
-            _differences(source, min(n, length - 1), axis, difference, out, view),
-            device_scalar(transform(_Less(n), count.view, accelerator_view=view)),
+            _differences(source, min(n, length - 1), axis, op, out, view),
+            count_by(lambda found: max(found - n, 0), count, view),
         )
-    return _differences(source, n, axis, difference, out, view)
+    return _differences(source, n, axis, op, out, view)
 
 
-class _Less:
-    """A count less a number of elements."""
-
-    __slots__ = ("n",)
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    @amp.func
-    def __call__(self, count: Any) -> Any:
-        return max(count - self.n, 0)
-
-
-def _differences(source: lazy.Lazy, n: int, axis: int, difference: Any, out: Any, view: amp.accelerator_view) -> Any:
+def _differences(source: lazy.Lazy, n: int, axis: int, op: Any, out: Any, view: amp.accelerator_view) -> Any:
     """The ``n``-th differences; without any, an array of one element, which is undefined."""
     dtype, result = element(dtype_of(source)), None
     for step in range(n):
@@ -131,7 +105,7 @@ def _differences(source: lazy.Lazy, n: int, axis: int, difference: Any, out: Any
         shape = list(source.extent)
         shape[axis] -= 1
         size = source.extent.size() // lines.n * (lines.n - 1)
-        change = lazy.At(difference(lines.n - 1, lines.inner), source.flat(), int(size))
+        change = lazy.At(_Difference(lines.n - 1, lines.inner, op), source.flat(), int(size))
         result = _computed(change, source, dtype, tuple(shape), out if step == n - 1 else None, view)
         source = lazy.of(result)
     return output(out, 1, dtype, view, source) if result is None else result

@@ -62,18 +62,22 @@ class _PlacesInLine:
         return self.below.value(k), self.weights.value(k)
 
 
-class _PlacesInDoubles:
+class _PlacesInCounted:
     """As :class:`_PlacesInLine`, of as many elements as a count on the device says, but at least one."""
 
     __slots__ = ("count", "fractions")
 
-    def __init__(self, count: device_scalar, fractions: NDArray[np.float64]) -> None:
+    def __init__(self, count: device_scalar, fractions: NDArray[Any]) -> None:
         self.count, self.fractions = count.view, lazy.of(fractions)
 
     @amp.func
     def size(self) -> Any:
         """The number of elements."""
         return max(self.count[0], 1)
+
+
+class _PlacesInDoubles(_PlacesInCounted):
+    __slots__ = ()
 
     @amp.func
     def of(self, k: Any) -> Any:
@@ -83,24 +87,19 @@ class _PlacesInDoubles:
         return below, place - amp.float64(below)
 
 
-class _PlacesInWords:
-    """As :class:`_PlacesInDoubles`, for devices that lack float64.
+class _PlacesInWords(_PlacesInCounted):
+    """For devices that lack float64.
 
     Fractions have 63 bits after the point, of which each element has a word of 32 and another one.  Weights are rounded
     to 24 bits, those of a float32, so that the place of an element has the weight 0.
     """
 
-    __slots__ = ("count", "fractions")
+    __slots__ = ()
 
     def __init__(self, count: device_scalar, fractions: NDArray[np.float64]) -> None:
         words = np.ldexp(fractions, 63).astype(np.uint64)
         low, high = (words & 0xFFFFFFFF).astype(np.uint32), (words >> np.uint64(32)).astype(np.uint32)
-        self.count, self.fractions = count.view, lazy.of(np.stack([low, high], axis=1).reshape(-1))
-
-    @amp.func
-    def size(self) -> Any:
-        """The number of elements."""
-        return max(self.count[0], 1)
+        super().__init__(count, np.stack([low, high], axis=1).reshape(-1))
 
     @amp.func
     def of(self, k: Any) -> Any:
@@ -117,7 +116,7 @@ class _PlacesInWords:
 
 @amp.kernel
 def _between(idx, ordered, places, inner, out):
-    """Interpolates between two neighbours of a line of elements that are ``inner`` apart.
+    """Interpolates between neighbouring elements of a line, whose positions differ by ``inner``.
 
     If the last element, in the order in which NaN comes last, is NaN, the result is NaN.
     """

@@ -174,9 +174,18 @@ def reduce(
     associative, but need not commute. ``init`` comes first. The type is that of ``op``'s result. ``out`` is the target,
     with one element for the combination of all.
     """
+    return reduced(a, op, init, axis, keepdims, out, accelerator_view)
+
+
+def reduced(
+    a: Any, op: Any, init: Any, axis: Axes, keepdims: bool, out: Any,
+    accelerator_view: amp.accelerator_view | None, dtype: np.dtype[Any] | None = None,
+) -> Any:  # fmt: skip
+    """As :func:`reduce`; the result has the type ``dtype``, or that of ``op``'s result."""
     source, lines = in_lines(lazy.of(a), axis, keepdims)
     view = place(accelerator_view, source, out)
-    dtype, op = closed(source, op)
+    if dtype is None:
+        dtype, op = closed(source, op)
     start = value(init, element(dtype))
     with result_row(out, shape_of(lines), dtype, view, source) as (result, row):
         combine(view, source, lines, row, op)

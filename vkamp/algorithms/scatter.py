@@ -19,7 +19,7 @@ from vkamp.algorithms._arguments import computed_type, element, place, refuse_ov
 from vkamp.algorithms._operators import Heads, refuse_order
 from vkamp.algorithms.segments import Tails, scan_pairs
 from vkamp.algorithms.sort import order_of
-from vkamp.algorithms.transform import positions_in, store
+from vkamp.algorithms.transform import from_its_start, store
 
 
 @amp.func
@@ -82,8 +82,8 @@ def scatter_reduce(
     ``op`` must be associative. The elements of one position are combined in their order, so ``op`` need not commute.
     ``out`` has one dimension and the type of ``op``'s results. Negative positions count from its end, as in numpy.
     """
-    values, positions = positions_in("scatter_reduce", target(out), at)
-    combine_at(values, positions, a, op, accelerator_view)
+    values = target(out)
+    combine_at(values, from_its_start("scatter_reduce", values, at), a, op, accelerator_view)
     return out
 
 

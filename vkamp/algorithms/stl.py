@@ -103,11 +103,6 @@ def _mirrored(at: Any, n: Any) -> Any:
     return n - 1 - at
 
 
-@amp.func
-def _rest(n: Any, taken: Any) -> Any:
-    return max(n - taken, 0)
-
-
 def adjacent_difference(a: View, out: View, op: Any = functional.minus) -> View:
     """``op`` of each element and the one before it (``amp_stl_algorithms::adjacent_difference``)."""
     alg.adjacent_difference(a, op, out=out)
@@ -273,7 +268,7 @@ def inplace_merge(a: View, middle: int, comp: Any = functional.less) -> View:
         return a
     second = _part(a, middle, n)
     if isinstance(a, counted):
-        rest = alg.transform(_rest, a.count.view, lazy.constant(middle, 1))
+        rest = alg.transform(lambda n: max(n - middle, 0), a.count.view)
         second = counted(second, device_scalar(rest))
     return _into(alg.merge(_part(a, 0, middle), second, comp), a)
 

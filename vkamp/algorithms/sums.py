@@ -15,7 +15,7 @@ from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide,
 from vkamp.algorithms._digits import words_in
 from vkamp.algorithms._operators import Is, like, refuse_order
 from vkamp.algorithms._results import result_row, type_of_sums
-from vkamp.algorithms.reduce import combine, count_if, shape_of
+from vkamp.algorithms.reduce import combine, count_if, reduced, shape_of
 from vkamp.algorithms.reduce_axis import Axes, in_lines
 from vkamp.algorithms.scalars import device_scalar
 
@@ -45,13 +45,9 @@ def _combined(
 
 
 def _extreme(a: Any, op: Any, axis: Axes, keepdims: bool, out: Any, accelerator_view: Any) -> Any:
-    given = lazy.of(a)
-    refuse_order(op, dtype_of(given))
-    source, lines = in_lines(given, axis, keepdims)
-    view = place(accelerator_view, given, out)
-    with result_row(out, shape_of(lines), dtype_of(given), view, source) as (result, row):
-        combine(view, source, lines, row, op)
-    return device_scalar(result) if lines is None else result
+    dtype = dtype_of(lazy.of(a))
+    refuse_order(op, dtype)
+    return reduced(a, op, None, axis, keepdims, out, accelerator_view, dtype)
 
 
 @amp.kernel

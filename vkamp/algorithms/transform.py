@@ -496,16 +496,16 @@ def scatter(out: Any, at: Any, a: Any, *, accelerator_view: amp.accelerator_view
 
     If a position repeats, one of its elements is stored, and which one is undefined. Returns ``out``.
     """
-    values, positions = positions_in("scatter", target(out), at)
-    store_at(values, positions, a, accelerator_view)
+    values = target(out)
+    store_at(values, from_its_start("scatter", values, at), a, accelerator_view)
     return out
 
 
-def positions_in(name: str, values: Any, at: Any) -> tuple[Any, lazy.Lazy]:
-    """A container to change, and positions in it from its start; TypeError unless it has one dimension."""
+def from_its_start(name: str, values: Any, at: Any) -> lazy.Lazy:
+    """Positions in a container to change, counted from its start; TypeError unless it has one dimension."""
     if values.extent.rank != 1:
         raise TypeError(f"{name} needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
-    return values, lazy.from_start(lazy.of(at).flat(), len(values))
+    return lazy.from_start(lazy.of(at).flat(), len(values))
 
 
 def store_at(

@@ -138,7 +138,7 @@ def bind_argument(module: Module, name: str, kind: ArgType, span: Span) -> Value
 
 
 def in_memory(module: Module, name: str, kind: ArgType, span: Span) -> ArgType:
-    """For an element in memory, what it is by value; :mod:`vkamp.front.elements` makes reads of it at last."""
+    """The type by value of an element in memory, which :mod:`vkamp.front.elements` reads in the complete kernel."""
     if not isinstance(kind, ElementType):
         return kind
     if name not in module.elements:

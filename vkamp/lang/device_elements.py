@@ -1,6 +1,4 @@
-"""Objects of libraries that stand for one element in device memory, such as ``device_scalar``: kernels take them as
-scalars.
-"""
+"""Library objects for one element in device memory, such as ``device_scalar``, which kernels take as scalars."""
 
 from __future__ import annotations
 
