@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import field
@@ -205,7 +206,8 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         wrong = next(iter(left))
         close = _advice().near(wrong, (*params.positional, *params.constants))
         raise TypeError(f"{name} has no parameter `{wrong}`" + (f": did you mean `{close}`?" if close else ""))
-    for captured_name, value in _captures(function):
+    handed_over = varying.handed_over(function, out.args, out.constants)
+    for captured_name, value in itertools.chain(_captures(function), handed_over):
         out.captures.append((captured_name, _classify(out, function, captured_name, value, captured=True)))
     return out
 
@@ -226,7 +228,6 @@ def _captures(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, value
         elif origin == "global" and varying.is_varying(function, name, value):
             yield name, float(value)
-    yield from varying.handed_over(function)
 
 
 def _constant(out: Arguments, function: FunctionType, name: str, value: Any) -> Any:

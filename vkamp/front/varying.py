@@ -2,13 +2,15 @@
 
 A module's number is a constant of the kernels that use it; a kernel is compiled for each value.  A number that has had
 two values and now has a third is treated like a number that a closure captures: it becomes a value of the launch.  A
-number that an ``@amp.func`` uses has a path, ``MODULE.NAME``, which names it among the arguments of the launch.
+number that an ``@amp.func`` uses has a path, ``MODULE.NAME``, which names it among the arguments of the launch; only
+launches with the functions that led to it pass it.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import field
 from types import FunctionType
 from typing import Any
@@ -16,12 +18,18 @@ from typing import Any
 import numpy as np
 
 from vkamp.front.guards import Guard
+from vkamp.front.signature import FunctorType, MethodType, ObjectType, OperatorType, Request, TupleType
 from vkamp.front.source import CodeKey
+from vkamp.lang.kernel import DeviceFunction
 from vkamp.records import dataclass
 
 #: A number with at most this many values stays a constant; with more it becomes a run-time argument.
 _MAX_VALUES = 2
 _LARGEST = float(np.finfo(np.float32).max)
+
+
+#: The functions and objects with methods among the arguments of a launch, in their order.
+_Functions = tuple[Hashable, ...]
 
 
 @dataclass
@@ -34,6 +42,8 @@ class _Names:
     constant: set[str] = field(default_factory=set)
     #: Paths -> an ``@amp.func`` that names the number, and the name.
     named: dict[str, tuple[FunctionType, str]] = field(default_factory=dict)
+    #: Paths -> the functions among the arguments of launches whose kernels use the number.
+    users: dict[str, set[_Functions]] = field(default_factory=dict)
 
 
 _known: dict[CodeKey, _Names] = {}
@@ -41,8 +51,9 @@ _known: dict[CodeKey, _Names] = {}
 _KEEP = 1024
 
 
-def note(function: FunctionType, guards: Iterable[Guard]) -> None:
+def note(request: Request, guards: Iterable[Guard]) -> None:
     """Keeps the values of the floats that a kernel was compiled with."""
+    function, functions = request.function, None
     for guard in guards:
         if guard.place is None or guard.place[0] not in ("kernel", "function") or not isinstance(guard.value, float):
             continue
@@ -50,6 +61,9 @@ def note(function: FunctionType, guards: Iterable[Guard]) -> None:
         path = guard.name
         if guard.place[0] == "function":
             path = _named(names, guard.place[1], guard.name)
+            if functions is None:
+                functions = tuple(_functions_in(request.args, request.constants))
+            names.users.setdefault(path, set()).add(functions)
         names.values.setdefault(path, set()).add(repr(guard.value))
     while len(_known) > _KEEP:
         _known.pop(next(iter(_known)))
@@ -65,13 +79,37 @@ def _named(names: _Names, function: FunctionType, name: str) -> str:
     return path
 
 
-def handed_over(kernel: FunctionType) -> Iterator[tuple[str, float]]:
-    """The paths and values of the numbers that a launch passes to the device functions of a kernel."""
+def handed_over(kernel: FunctionType, *arguments: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, float]]:
+    """The paths and values of the numbers that a launch passes to the device functions of a kernel; ``arguments``: the
+    names and types of its arguments."""
     names = _known.get(CodeKey(kernel.__code__)) if _known else None
-    for path, (function, name) in names.named.items() if names is not None else ():
+    if names is None or not names.named:
+        return
+    functions = tuple(_functions_in(*arguments))
+    for path, (function, name) in names.named.items():
+        if functions not in names.users[path]:
+            continue
         value = function.__globals__.get(name)
         if is_varying(kernel, path, value):
             yield path, float(value)  # type: ignore[arg-type]
+
+
+def _functions_in(*arguments: Iterable[tuple[str, Any]]) -> Iterator[Hashable]:
+    for _, each in itertools.chain(*arguments):
+        if isinstance(each, OperatorType):
+            yield each.code, each.module
+            yield from _functions_in(each.members)
+        elif isinstance(each, FunctorType):
+            yield each.cls
+            yield from _functions_in(each.members)
+        elif isinstance(each, MethodType):
+            yield from _functions_in((("", each.function), ("", each.owner)))
+        elif isinstance(each, TupleType):
+            yield from _functions_in([("", item) for item in each.items])
+        else:
+            value = each.value if isinstance(each, ObjectType) else each
+            if isinstance(value, DeviceFunction):
+                yield value
 
 
 def paths(kernel: FunctionType) -> dict[tuple[int, str], str]:

@@ -61,7 +61,7 @@ def compile_kernel(request: Request, captured: Mapping[str, Any], *, keep: bool)
     folder, name = active_folder(), request.function.__qualname__
     # A hand-edited shader is one of constants.
     if folder is None or name not in folder.by_kernel:
-        varying.note(request.function, made.guards)
+        varying.note(request, made.guards)
     return made
 
 
