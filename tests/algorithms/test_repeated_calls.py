@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from tests import noted
 from tests.algorithms import rows  # noqa: F401
 from tests.algorithms.repeated import change, every_function
 from tests.algorithms.table import ROWS
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional, lazy
-from vkamp.dispatch import call_cache
+from vkamp.dispatch import call_cache, call_keys
 
 N = 3001
 #: As many calls as there are copies, and more.
@@ -188,6 +189,110 @@ def test_functions_and_what_they_use(accelerator_view, numbers, monkeypatch):
         np.testing.assert_allclose(np.asarray(alg.transform(lambda x: x + added, numbers)), raw + k, rtol=1e-6)  # noqa: B023
         found = alg.count_if(numbers, (lambda x: x > 0.5) if k % 2 else (lambda x: x <= 0.5))
         assert int(found) == ((raw > 0.5) if k % 2 else (raw <= 0.5)).sum()
+
+
+TABLE = None
+STEP = 0.0
+step = np.float32(9)
+
+
+@amp.struct
+class Point:
+    x: amp.float32
+    step: amp.float32
+
+
+@amp.func
+def doubled(x):
+    return x * 2
+
+
+def shifted(x):
+    return doubled(x) + STEP
+
+
+@pytest.mark.parametrize("is_optimised", [False, True])
+def test_what_functions_take_from_their_module(accelerator_view, numbers, monkeypatch, is_optimised):
+    """Numbers, containers and functions, which change from call to call, with builtins, modules and attributes."""
+    if is_optimised:  # as by `python -O`, where the bytecode lacks names that kernels have
+        monkeypatch.setattr(call_keys, "_names_outside", lambda code: None)
+    here, raw = "tests.algorithms.test_repeated_calls.", np.asarray(numbers)
+    dtype = np.dtype([("x", np.float32), ("step", np.float32)])
+    points = amp.array(np.array(list(zip(raw, raw * 4, strict=True)), dtype), accelerator_view=accelerator_view)
+    tables = [amp.array(np.arange(8, dtype=np.float32) + k, accelerator_view=accelerator_view) for k in range(2)]
+    functions = [doubled, amp.func(lambda x: x * 3)]
+    for k in range(CALLS):
+        monkeypatch.setattr(f"{here}STEP", float(k))
+        monkeypatch.setattr(f"{here}TABLE", tables[k % 2])
+        monkeypatch.setattr(f"{here}doubled", functions[k // 3 % 2])
+        factor = 2 + k // 3 % 2
+        for f, values, expected in (
+            (shifted, numbers, raw * factor + k),
+            (lambda x: shifted(x), numbers, raw * factor + k),
+            (lambda x: TABLE[amp.int32(x * 4)] - abs(-x), numbers, (raw * 4).astype(np.int32) + k % 2 - raw),
+            (lambda p: p.x + p.step, points, raw * 5),
+            (lambda x: np.maximum(x, 0.5) + max(x, STEP), numbers, np.maximum(raw, 0.5) + np.maximum(raw, k)),
+        ):
+            np.testing.assert_allclose(np.asarray(alg.transform(f, values)), expected, rtol=1e-6)
+
+
+def test_what_functions_capture(accelerator_view, numbers):
+    """Numbers that compare equal, functions in functions, and names that have no value yet."""
+    raw = np.asarray(numbers)
+    for _ in range(3):
+        for zero in (0.0, -0.0):
+            found = np.asarray(alg.transform(lambda x: amp.precise_math.copysign(x, zero), numbers))  # noqa: B023
+            np.testing.assert_array_equal(found, np.copysign(raw, np.float32(zero)))
+        for bad in (np.nan, np.inf, np.float32(np.nan)):
+            np.testing.assert_array_equal(np.asarray(alg.transform(lambda x: x * 0 + bad, numbers)), raw * 0 + bad)  # noqa: B023
+        for k in range(3):
+
+            def inner(x):
+                return x + k  # noqa: B023
+
+            def outer(x):
+                def within(y):
+                    return inner(y) * k  # noqa: B023
+
+                return within(x)
+
+            np.testing.assert_allclose(np.asarray(alg.transform(outer, numbers)), (raw + k) * k, rtol=1e-6)
+    with pytest.raises(amp.AmpError):
+        alg.transform(lambda x: x + later, numbers)
+    later = 3
+    for _ in range(3):
+        np.testing.assert_allclose(np.asarray(alg.transform(lambda x: x + later, numbers)), raw + 3, rtol=1e-6)
+
+
+def test_a_number_that_another_function_uses(accelerator_view, numbers, monkeypatch):
+    """A number that changes often is a value of the launches whose functions use it, and of no others."""
+    raw = np.asarray(numbers)
+    for k in range(CALLS):
+        monkeypatch.setattr("tests.algorithms.test_repeated_calls.STEP", float(k))
+        np.testing.assert_allclose(
+            np.asarray(alg.transform(lambda x: shifted(x) + 1, numbers)), raw * 2 + k + 1, rtol=1e-6
+        )
+        np.testing.assert_allclose(np.asarray(alg.transform(lambda x: x * 5, numbers)), raw * 5, rtol=1e-6)
+    if accelerator_view.accelerator.device_path != "reference":
+        assert copies() == [1]
+    compiled = noted.compilations(monkeypatch)
+    for k in range(CALLS):
+        monkeypatch.setattr("tests.algorithms.test_repeated_calls.STEP", k + 0.5)
+        found = alg.transform(lambda x: shifted(x) + 3, numbers)
+        np.testing.assert_allclose(np.asarray(found), raw * 2 + k + 3.5, rtol=1e-6)
+    assert 0 < len(compiled) < CALLS
+
+
+def test_functions_that_call_each_other(accelerator_view, numbers):
+    def even(x):
+        return odd(x)
+
+    def odd(x):
+        return even(x)
+
+    for _ in range(3):
+        with pytest.raises(amp.AmpError, match="VKA"):
+            alg.transform(even, numbers)
 
 
 def test_captured_containers(accelerator_view, numbers):

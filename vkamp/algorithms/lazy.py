@@ -36,7 +36,8 @@ class Lazy:
     value: Any
 
     def __init__(self, extent: Any) -> None:
-        self.extent = amp.extent(extent)
+        # Not through the constructor, which takes three times as long for a copy.
+        self.extent = extent._same() if type(extent) is amp.extent else amp.extent(extent)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise TypeError("a lazy input has no memory: np.asarray(alg.copy(a)) computes its elements")
@@ -86,7 +87,7 @@ class Elements(Lazy):
     __slots__ = ("values",)
 
     def __init__(self, values: Any) -> None:
-        super().__init__(values.extent)
+        self.extent = values.extent  # a copy
         self.values = values
 
     @amp.func
@@ -493,6 +494,8 @@ def of(a: Any) -> Lazy:
 
 def function_of(f: Any) -> Any:
     """A function for kernels: of an object whose class has a plain method ``__call__``, this method."""
+    if type(f) is FunctionType:
+        return f
     method = inspect.getattr_static(type(f), "__call__", None)
     is_plain = isinstance(method, FunctionType) and not type(f).__module__.startswith("vkamp.")
     return f.__call__ if is_plain else f

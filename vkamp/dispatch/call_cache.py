@@ -105,7 +105,10 @@ class _CallCopy:
             return self._run_with(moving.numbers)
         now = epoch.now
         if self.epoch == now:
-            self._enqueue_all()
+            enqueue = self.enqueue
+            if enqueue is None:
+                enqueue = self.enqueue = self._together()
+            enqueue()
             if epoch.now != now:  # Somebody has used a container meanwhile.
                 for launch in self.launches:
                     launch.mark_changed()
@@ -147,12 +150,6 @@ class _CallCopy:
             words[place] = numbers[number]
         return launch.submit(launch.layout.pack(*words))
 
-    def _enqueue_all(self) -> None:
-        """Enqueues the launches, whose containers are current."""
-        if self.enqueue is None:
-            self.enqueue = self._together()
-        self.enqueue()
-
     def _together(self) -> Callable[[], None]:
         return queue_of(self.view).together([each.ready() for each in self.launches])
 
@@ -191,10 +188,10 @@ def _repeating(function: Callable[..., Any], settings: Callable[[], Hashable], f
     def call(*args: Any, **named: Any) -> Any:
         if recorder() is not None or is_checked():
             return function(*args, **named)
-        found = CallKey(function)
+        found = CallKey(function, lowering_variable(), settings())
         if not found.add(args, named):
             return _run_once(function, args, named)
-        key = (lowering_variable(), settings(), *found.parts)
+        key = tuple(found.parts)
         known = _calls.get(key)
         if known is None or not _is_same(known, found.containers):
             known = _remember(key, found.containers, named)
@@ -232,11 +229,11 @@ def _rehearse(
     def stand_in(*_: Any, **__: Any) -> None:
         pass
 
-    found = CallKey(stand_in)
+    found = CallKey(stand_in, lowering_variable(), settings())
     if not found.add(args, named) or found.moving is not None:
         return
     idle = _CallCopy((), (), stand_in, [], 0, view, generation(), (), True, enqueue=queue_of(view).idle())
-    key = (lowering_variable(), settings(), *found.parts)
+    key = tuple(found.parts)
     _calls[key] = _Call(known.containers, known.follows_default, [idle])
     call = _repeating(stand_in, settings, [])
     try:
@@ -291,7 +288,7 @@ def _repeat(key: tuple[Any, ...], known: _Call, found: CallKey) -> tuple[bool, A
     """Whether a copy of the call ran, and its result."""
     containers = found.containers
     for each in known.copies or ():
-        if not each.lock.acquire(blocking=False):
+        if not each.lock.acquire(False):  # by its name it takes twice the time
             continue
         try:
             if not is_unused(each.made):
@@ -532,36 +529,55 @@ _Template = Callable[[Sequence[Container], Sequence[Container]], Any]
 
 def _template(result: Any, containers: Sequence[Container], made: list[Container]) -> _Template:
     """What makes a result like this one, of the containers of a call and those that it made, which are added to
-    ``made``."""
-    if isinstance(result, Container):
-        for k, each in enumerate(containers):
-            if each is result:
-                return lambda given, _: given[k]
-        position = next((k for k, each in enumerate(made) if each is result), len(made))
-        if position == len(made):
-            made.append(result)
-        return lambda _, own: own[position]
-    kind = type(result)
-    if kind is tuple or kind is list:
-        items = [_template(each, containers, made) for each in result]
-        return lambda given, own: kind([each(given, own) for each in items])
-    names = getattr(kind, "_vkamp_members", None)
-    if names is not None:
-        members = [(name, _template(getattr(result, name), containers, made)) for name in names]
+    ``made``: a function of its own, since one that looks at the result again takes four times as long."""
+    source = _ResultSource(containers, made)
+    value = source.value(result)
+    text = "\n    ".join(["def make(given, own):", *source.statements, f"return {value}"])
+    exec(text, source.names)
+    found: _Template = source.names["make"]
+    return found
 
-        def make(given: Sequence[Container], own: Sequence[Container]) -> Any:
-            found = object.__new__(kind)
-            for name, member in members:
-                setattr(found, name, member(given, own))
-            return found
 
-        return make
-    if kind is np.ndarray:
-        # Of the host, and not of elements: nothing has waited for these.
-        return lambda *_: result.copy()
-    if result is None or kind in NUMBERS or kind in PLAIN or isinstance(result, np.dtype):
-        return lambda *_: result
-    raise AmpError(f"a call that returns {kind.__name__} is not repeated")
+class _ResultSource:
+    """Python code that makes a result; ``names``: what it uses."""
+
+    def __init__(self, containers: Sequence[Container], made: list[Container]) -> None:
+        self.containers, self.made = containers, made
+        self.statements: list[str] = []
+        self.names: dict[str, Any] = {"new": object.__new__}
+
+    def value(self, result: Any) -> str:
+        """An expression of a result."""
+        if isinstance(result, Container):
+            for k, each in enumerate(self.containers):
+                if each is result:
+                    return f"given[{k}]"
+            position = next((k for k, each in enumerate(self.made) if each is result), len(self.made))
+            if position == len(self.made):
+                self.made.append(result)
+            return f"own[{position}]"
+        kind = type(result)
+        if kind is tuple or kind is list:
+            items = "".join([f"{self.value(each)}, " for each in result])
+            return f"({items})" if kind is tuple else f"[{items}]"
+        members = getattr(kind, "_vkamp_members", None)
+        if members is not None:
+            values = [(name, self.value(getattr(result, name))) for name in members]
+            found = self._named(kind)
+            self.statements.append(f"made{found} = new({found})")
+            self.statements += [f"made{found}.{name} = {value}" for name, value in values]
+            return f"made{found}"
+        if kind is np.ndarray:
+            # Of the host, and not of elements: nothing has waited for these.
+            return f"{self._named(result)}.copy()"
+        if result is None or kind in NUMBERS or kind in PLAIN or isinstance(result, np.dtype):
+            return self._named(result)
+        raise AmpError(f"a call that returns {kind.__name__} is not repeated")
+
+    def _named(self, value: Any) -> str:
+        name = f"_{len(self.names)}"
+        self.names[name] = value
+        return name
 
 
 #: Memory whose contents each call leaves as they were.

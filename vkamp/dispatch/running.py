@@ -6,9 +6,9 @@ from typing import Any
 
 from vkamp.dispatch import watching
 from vkamp.dispatch.bound_launch import SingleLaunch
-from vkamp.dispatch.environment import EnvironmentVariable
 from vkamp.dispatch.preparing import PreparedLaunch
 from vkamp.errors import AmpError
+from vkamp.run.environment import EnvironmentVariable
 
 
 def run(prepared: PreparedLaunch) -> SingleLaunch:

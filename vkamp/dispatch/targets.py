@@ -13,7 +13,6 @@ from typing import Any
 
 from vkamp import pipeline
 from vkamp.artifacts import Domain, Lowering, Target
-from vkamp.dispatch.environment import EnvironmentVariable
 from vkamp.dispatch.reference_controls import current_subgroup_size
 from vkamp.errors import AmpError
 from vkamp.lang.arrays import array
@@ -22,6 +21,7 @@ from vkamp.lang.kernel import LOWERINGS, BoundKernel, KernelFunction
 from vkamp.lang.storage import Placement
 from vkamp.lang.target import traits_of
 from vkamp.run.accelerators import accelerator_view, default_view, queue_of
+from vkamp.run.environment import EnvironmentVariable
 from vkamp.run.workarounds import max_in_piece, max_iterations, max_private_bytes, max_unrolled, quirks_of
 
 #: A domain with more elements is beyond int32 where pieces end.

@@ -24,6 +24,7 @@ from vkamp.lang.completion import completed, completion_future, completion_of
 from vkamp.lang.storage import Storage, set_host_location_provider, set_location_provider
 from vkamp.run import devices, libraries
 from vkamp.run.engine import DeviceInfo, Engine, Limits, Observer, Queue, Statistics
+from vkamp.run.environment import EnvironmentVariable
 from vkamp.run.host_storage import HostStorage
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.queuing import queuing_mode, queuing_mode_automatic, queuing_mode_immediate
@@ -657,6 +658,9 @@ def _no_kernels() -> str:
     return text
 
 
+_name, _engine = EnvironmentVariable(_VARIABLE), EnvironmentVariable(_ENGINE_VARIABLE)
+
+
 class _Default(NamedTuple):
     """The default view, and the settings that selected it."""
 
@@ -681,7 +685,7 @@ identity_of: Callable[[accelerator_view], int | None] = attrgetter("_identity")
 
 def default_view() -> accelerator_view:
     """The default accelerator's default view; cheap if nothing has changed since the last call."""
-    variables = os.environ.get(_VARIABLE), os.environ.get(_ENGINE_VARIABLE)
+    variables = _name.value(), _engine.value()
     known = _engines.default
     if known is not None and known.variables == variables and known.devices is devices.known_devices():
         return known.view
@@ -692,9 +696,5 @@ def default_view() -> accelerator_view:
     return view
 
 
-def _cpu_view() -> accelerator_view:
-    return accelerator(_CPU).default_view
-
-
 set_location_provider(default_view)
-set_host_location_provider(_cpu_view)
+set_host_location_provider(lambda: accelerator(_CPU).default_view)
