@@ -57,6 +57,34 @@ def test_counted(accelerator_view):
         len(small)
 
 
+@pytest.mark.parametrize("length", [1, 33, 4_097, 12_001])
+def test_densities(accelerator_view, form, length):
+    """Inputs of which few and many elements are chosen, in parts that differ, in new arrays and in small ones."""
+    rng = np.random.default_rng(length)
+    for parts in ((0.0,), (1.0,), (0.02,), (0.39, 0.41), (0.0, 1.0, 0.1, 0.6, 0.0), (1.0, 0.0)):
+        which = np.arange(length) * len(parts) // length
+        chosen = (rng.random(length) < np.array(parts)[which]).astype(np.int32)
+        raw = rng.integers(-9, 9, length).astype(np.int32)
+        on = {"accelerator_view": accelerator_view}
+        expected = raw[chosen != 0]
+        found = alg.select(raw, flags=chosen, **on)
+        np.testing.assert_array_equal(np.asarray(found), expected)
+        np.testing.assert_array_equal(np.asarray(alg.nonzero(chosen, **on)), np.flatnonzero(chosen))
+        apart, count = alg.partition(raw, flags=chosen, **on)
+        np.testing.assert_array_equal(np.asarray(apart), np.concatenate([expected, raw[chosen == 0]]))
+        assert count == len(expected)
+        room = amp.array_view(np.full(max(len(expected) // 2, 1) + 1, 77, np.int32))
+        stored = min(len(room) - 1, len(expected))
+        alg.select(raw, flags=chosen, out=room[: len(room) - 1], **on)
+        np.testing.assert_array_equal(np.asarray(room), np.append(expected[:stored], [77] * (len(room) - stored)))
+        keys = np.cumsum(chosen).astype(np.int32)
+        begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        np.testing.assert_array_equal(np.asarray(alg.unique_consecutive(keys, **on)), keys[begins])
+        first, lengths = alg.run_length_encode(keys, **on)
+        np.testing.assert_array_equal(np.asarray(first), keys[begins])
+        np.testing.assert_array_equal(np.asarray(lengths), np.diff(np.append(begins, length)))
+
+
 def test_wrong_arguments():
     with pytest.raises(TypeError, match="give a predicate or flags="):
         alg.select(numbers(5))

@@ -76,16 +76,16 @@ def least_threads(view: amp.accelerator_view) -> int:
     return 4 * (os.cpu_count() or 1) * lanes
 
 
-def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN) -> Split:
+def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN, line: int = 16) -> Split:
     """Divides ``n`` elements into runs: a few for each lane of the host's processors, each with at most about
-    ``longest`` elements.
+    ``longest`` elements, and all but the last one with a multiple of ``line``, which is a multiple of 16.
     """
     if n <= min(_ALONE, longest):
         return Split(1, n)
-    count = max(least_threads(view), -(-n // longest))
+    count = max(least_threads(view), -(-n // max(longest - 2 * (line - 16), line)))
     # Whole lines of the caches, so that elements are loaded four at a time; an odd number of them, because the runs of
     # neighbouring lanes would otherwise evict each other's cache lines.
-    length = (-(-n // count) + 15 >> 4 | 1) << 4
+    length = (-(-n // (count * line)) | 1) * line
     return Split(-(-n // length), length)
 
 

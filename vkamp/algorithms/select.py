@@ -9,18 +9,16 @@ A scan of the elements' flags gives each chosen element its position; a second p
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import vkamp as amp
-from vkamp.algorithms import _choose, functional, lazy, select_tiles
+from vkamp.algorithms import _choose, functional, lazy, select_runs, select_tiles
 from vkamp.algorithms._arguments import dtype_of, in_words, output, place, refuse_overlap, refuse_type, target
 from vkamp.algorithms._counted_parts import given, up_to
-from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._operators import Flag, Heads
 from vkamp.algorithms.counted import counted
-from vkamp.algorithms.reduce import combine_pieces
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.scan import scan_into
 
@@ -114,87 +112,6 @@ def _marked(flags: lazy.Lazy, pred: Any, source: lazy.Lazy) -> _Marked:
     return _Firsts(flags) if isinstance(flags, Heads) and flags.values is source else _Marked(flags, source)
 
 
-@amp.func
-def _put(out: Any, begins: Any, i: Any, flag: Any, x: Any, at: Any, rest: Any, *, form: amp.constant) -> Any:
-    """Stores an element at its position, and returns the next positions of the chosen elements and of the others."""
-    if form.keeps_rest or form.is_own:
-        # Without a branch, which processors predict badly.
-        out[at if flag != 0 else rest] = x
-    elif flag != 0 and at < out.extent[0]:
-        out[at] = x
-    if form.has_begins and form.is_own:
-        begins[at if flag != 0 else rest] = i
-    elif form.has_begins and flag != 0:
-        begins[at] = i
-    return at + flag, rest + 1 - flag if form.keeps_rest else rest
-
-
-@amp.kernel
-def select_run(t_idx, marked, before, out, begins, count, n, length, *, form: amp.constant):
-    """Stores the chosen elements of one run, and with ``keeps_rest`` the others after all chosen ones.
-
-    ``before[r]``: how many elements are chosen before run ``r``; its last element is the number of all chosen ones.
-    """
-    run = t_idx.global_[0]
-    if run < before.extent[0] - 1:
-        chosen = before[before.extent[0] - 1]
-        first = run * length
-        end = first + min(length, n - first)
-        at = before[run]
-        rest = chosen + first - at
-        last = marked.before(first).copy()
-        for k in range(first // 4, end // 4):
-            p, q, r, s, a, b, c, d = marked.four_after(k, last)
-            at, rest = _put(out, begins, 4 * k, p, a, at, rest, form=form)
-            at, rest = _put(out, begins, 4 * k + 1, q, b, at, rest, form=form)
-            at, rest = _put(out, begins, 4 * k + 2, r, c, at, rest, form=form)
-            at, rest = _put(out, begins, 4 * k + 3, s, d, at, rest, form=form)
-            last = d.copy()
-        for i in range(end // 4 * 4, end):
-            p, a = marked.value(i)
-            at, rest = _put(out, begins, i, p, a, at, rest, form=form)
-        if run == 0:
-            count[0] = chosen
-
-
-@amp.kernel
-def count_heads(t_idx, heads, out, n, length):
-    """Counts the elements of one run that differ from the one before them; each element is loaded once."""
-    run = t_idx.global_[0]
-    if run < out.extent[0]:
-        first = run * length
-        end = first + min(length, n - first)
-        last = heads.values.value(max(first - 1, 0)).copy()
-        count = 0
-        for k in range(first // 4, end // 4):
-            p, q, r, s, _, _, _, last = heads.four_after(k, last)
-            count += p + q + (r + s)
-        for i in range(end // 4 * 4, end):
-            count += heads.value(i)
-        out[run] = count
-
-
-def _count_pieces(view: amp.accelerator_view, flags: lazy.Lazy, out: Any, split: _choose.Split) -> None:
-    """How many elements of each run are chosen."""
-    if isinstance(flags, Heads):
-        domain = _choose.domain_of_runs(view, split)
-        amp.parallel_for_each(view, domain, count_heads, flags, out, flags.extent[0], split.length)
-    else:
-        combine_pieces(view, flags, out, split, functional.plus)
-
-
-class _Form(NamedTuple):
-    """What a selection stores.
-
-    ``is_own``: ``out`` is new, and has room for all elements. The elements of a run that are not chosen are then all
-    stored at one position after the chosen ones, which saves a branch.
-    """
-
-    is_own: bool
-    keeps_rest: bool
-    has_begins: bool
-
-
 def _select_into(
     view: amp.accelerator_view, flags: lazy.Lazy, pred: Any, source: lazy.Lazy, out: Any, count: Any, *,
     begins: Any = None, keeps_rest: bool = False, is_own: bool = False,
@@ -204,16 +121,8 @@ def _select_into(
     if _choose.form_of(view) == "tiles":
         select_tiles.select_into(view, flags, marked, out, count, begins=begins, keeps_rest=keeps_rest)
         return
-    n = flags.extent[0]
-    split = _choose.runs(view, n, longest_run(view, flags, None, source))
-    before = amp.array(amp.extent(split.pieces + 1), np.int32, accelerator_view=view)
-    _count_pieces(view, flags, amp.array_view(before)[: split.pieces], split)
-    scan_into(view, lazy.Elements(before), before, functional.plus, inclusive=False, init=0)
-    form = _Form(is_own, keeps_rest, begins is not None)
-    amp.parallel_for_each(
-        view, _choose.domain_of_runs(view, split), select_run, marked, before, out,
-        before if begins is None else begins, count, n, split.length, form=form,
-    )  # fmt: skip
+    form = select_runs.Stored(is_own, keeps_rest, begins is not None)
+    select_runs.select_into(view, flags, marked, out, count, begins=begins, form=form)
 
 
 def target_of(out: Any, source: lazy.Lazy, dtype: np.dtype[Any], view: amp.accelerator_view, *others: lazy.Lazy) -> Any:
