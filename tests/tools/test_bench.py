@@ -20,7 +20,7 @@ def test_launches_are_measured(
 ) -> None:
     output = tmp_path / "results" / "mine.json"
     arguments = ["--runs", "1", "--groups", "launch", "--accelerators", accelerator.device_path, "--json", str(output)]
-    assert main(arguments) == 0
+    assert main([*arguments, "--rounds", "2"]) == 0
     table = capsys.readouterr().out
     assert table.startswith(accelerator.description)
     report = json.loads(output.read_text(encoding="utf-8"))
@@ -30,6 +30,9 @@ def test_launches_are_measured(
     assert "launch + wait" in names
     assert all(f"  {name} " in table for name in names)
     assert all(row["median_seconds"] > 0 and row["target_seconds"] is None for row in report["measurements"])
+    assert len(set(names)) == len(names)
+    # One of each round; 20 of functions that take microseconds.
+    assert {len(row["values_seconds"]) for row in report["measurements"]} == {2, 40}
 
 
 @pytest.mark.accelerators("swiftshader")

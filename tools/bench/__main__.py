@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
@@ -75,45 +76,53 @@ HEADER = ("", "median", "least", "greatest", "target", "")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmarks; 1 if a target is missed."""
-    options, groups, output = _parse(argv)
+    options, groups, rounds, output = _parse(argv)
     found: list[Measurement] = []
     report = {} if output is None else _report(options, argv)
     for group in groups:
         print(f"\n{group}", file=sys.stderr, flush=True)
-        rows = []
-        for measurement in GROUPS[group](options):
-            rows.append(measurement)
-            found.append(measurement)
+        rows: dict[tuple[str, str], Measurement] = {}
+        for measurement in itertools.chain.from_iterable(GROUPS[group](options) for _ in range(rounds)):
+            key = measurement.name, measurement.accelerator
+            rows[key] = measurement if key not in rows else rows[key].with_values(measurement.values)
             print(f"  {_line(measurement)}", file=sys.stderr, flush=True)
             if output is not None:
-                # After each group, so that an interrupted run has shown and stored its measurements.
+                # After each measurement, so that an interrupted run has stored those that it made.
                 output.parent.mkdir(parents=True, exist_ok=True)
-                output.write_text(_json(report, [_record(row) for row in found]), encoding="utf-8")
-        print("\n".join(_table(rows)), flush=True)
+                output.write_text(_json(report, [_record(row) for row in (*found, *rows.values())]), encoding="utf-8")
+        found += rows.values()
+        print("\n".join(_table(list(rows.values()))), flush=True)
     return 1 if any(row.met is False for row in found) else 0
 
 
-def _parse(argv: Sequence[str] | None) -> tuple[Options, list[str], Path | None]:
+def _parse(argv: Sequence[str] | None) -> tuple[Options, list[str], int, Path | None]:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--groups", default=",".join(GROUPS), help="(default: %(default)s)")
     parser.add_argument(
         "--accelerators", help="names, by commas, with an engine behind an @ (default: all Vulkan devices)"
     )
     parser.add_argument("--runs", type=int, default=10, help="of each measurement (default: %(default)s)")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=1,
+        help="of each group, for machines whose speed changes from minute to minute (default: %(default)s)",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the measurements")
     parsed = parser.parse_args(argv)
     groups = parsed.groups.split(",")
     unknown = [name for name in groups if name not in GROUPS]
     if unknown:
         parser.error(f"no group {unknown[0]!r}: there are {', '.join(GROUPS)}")
-    if parsed.runs < 1:
-        parser.error("--runs is 1 or more")
+    for name in ("runs", "rounds"):
+        if getattr(parsed, name) < 1:
+            parser.error(f"--{name} is 1 or more")
     asked = parsed.accelerators.split(",") if parsed.accelerators else [f"vulkan:{d.index}" for d in vulkan_devices()]
     try:
         paths = tuple(amp.accelerator(name).device_path for name in asked)
     except amp.AmpError as error:
         parser.error(str(error))
-    return Options(parsed.runs, paths), groups, parsed.json
+    return Options(parsed.runs, paths), groups, parsed.rounds, parsed.json
 
 
 # -- for people ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,10 @@ class Measurement:
     def median(self) -> float:
         """The values' median."""
         return statistics.median(self.values)
+
+    def with_values(self, values: Sequence[float]) -> Measurement:
+        """The same measurement with those of another round."""
+        return replace(self, values=(*self.values, *values))
 
     @property
     def met(self) -> bool | None:
