@@ -99,7 +99,8 @@ class _CallCopy:
         if self.generation != generation():
             return False
         for guard, kernel in self.guards:
-            if not guard.holds(kernel):
+            # As `holds`, without its call.
+            if guard.read(kernel) is not guard.value and not guard.holds(kernel):
                 return False
         if moving is not None:
             return self._run_with(moving.numbers)

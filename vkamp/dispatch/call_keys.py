@@ -5,8 +5,9 @@ from __future__ import annotations
 import builtins
 import dis
 import sys
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -55,12 +56,14 @@ class Same(tuple[Hashable, ...]):
 class CallKey:
     """What two calls have in common that do the same."""
 
-    __slots__ = ("containers", "moving", "parts")
+    __slots__ = ("containers", "depth", "moving", "parts")
 
     def __init__(self, *parts: Hashable) -> None:
         self.parts: list[Any] = [*parts]
         self.containers: list[Container] = []
         self.moving: Moving | None = None
+        #: How many objects enclose the one whose members are added.
+        self.depth = 0
 
     def add(self, args: Sequence[Any], named: dict[str, Any]) -> bool:
         """Adds the arguments; False if a call with them is not repeated."""
@@ -88,48 +91,7 @@ class CallKey:
 
     def _add(self, value: Any) -> bool:
         kind: Any = type(value)
-        if isinstance(value, Container):
-            self.parts.append(id(value))
-            self.containers.append(value)
-            return True
-        if kind is FunctionType and self._add_function(value):
-            return True
-        if kind in NUMBERS:
-            self.parts += (kind, _by_value(value))
-            return True
-        if kind in PLAIN or isinstance(value, np.dtype):
-            self.parts += (kind, value)
-            return True
-        if kind is accelerator_view:
-            self.parts += (kind, identity_of(value))
-            return not value.is_auto_selection
-        if kind is extent:
-            self.parts += (kind, components_of(value))
-            return True
-        if kind is Same:
-            self.parts.append(value)
-            return True
-        if kind is Moving:
-            self.parts.append(value.names)
-            self.moving = value
-            return True
-        if kind is tuple or kind is list:
-            self.parts += (kind, len(value))
-            return all(self._add(each) for each in value)
-        if kind is KernelFunction:
-            # A key that held a closure would hold its containers.
-            self.parts += (value, value.function.__code__)
-            return value.function.__closure__ is None
-        # As `_add_program`, without its calls.
-        if kind is DeviceFunction and type(value.function) is FunctionType and "<" not in value.function.__qualname__:
-            self.parts.append(value)
-            return True
-        members = getattr(kind, "_vkamp_members", None)
-        if members is not None:
-            self.parts.append(kind)
-            return all(self._add(getattr(value, name)) for name in members)
-        slots = pipeline.slots_of_functor(kind)
-        return self._add_program(value) if slots is None else self._add_object(value, slots, 0)
+        return _adder(kind)(self, value)
 
     def _add_function(self, function: FunctionType, depth: int = 0) -> bool:
         """Adds a function if its code, numbers, containers and other functions are all that it depends on, in a fifth
@@ -145,58 +107,35 @@ class CallKey:
             value = around.get(name, _ABSENT)
             if value is _ABSENT:
                 value = _BUILTINS.get(name)
-            if type(value) in _GUARDED:
+            kind = type(value)
+            if kind in _GUARDED:
                 parts.append(None)
-            elif not self._add_captured(value):
+            elif not ((kind in NUMBERS or isinstance(value, Container)) and self._add(value)):
                 return False
         for cell in function.__closure__ or ():
             try:
                 value = cell.cell_contents
             except ValueError:  # It has none yet.
                 return False
-            if type(value) is FunctionType:
+            kind = type(value)
+            if kind is FunctionType:
                 if depth >= MAX_DEPTH or not self._add_function(value, depth + 1):
                     return False
-            elif not self._add_captured(value):
+            elif not ((kind in NUMBERS or isinstance(value, Container)) and self._add(value)):
                 return False
         return True
 
-    def _add_captured(self, value: Any) -> bool:
-        """Adds a number or a container that a function captures; False for anything else."""
-        kind = type(value)
-        if kind in NUMBERS:
-            self.parts += (kind, _by_value(value))
-            return True
-        if isinstance(value, Container):
-            self.parts.append(id(value))
-            self.containers.append(value)
-            return True
-        return False
-
-    def _add_object(self, value: Any, slots: tuple[str, ...], depth: int) -> bool:
-        """Adds an object with device functions and the members ``slots``, as :meth:`_add_program`, without its
-        calls."""
+    def _add_object(self, value: Any, slots: tuple[str, ...]) -> bool:
+        """Adds an object with device functions and the members ``slots``, as :meth:`_add_program`, in less time."""
         self.parts.append(type(value))
+        self.depth += 1
         for name in slots:
             member: Any = getattr(value, name, _ABSENT)
-            if member is _ABSENT:
-                continue
-            self.parts.append(name)
-            kind: Any = type(member)
-            # As `_add`, in a third of its time.
-            if kind is extent:
-                self.parts += (kind, components_of(member))
-                continue
-            if isinstance(member, Container):
-                self.parts.append(id(member))
-                self.containers.append(member)
-                continue
-            inner = pipeline.slots_of_functor(kind)
-            if inner is None:
-                if not self._add(member):
+            if member is not _ABSENT:
+                self.parts.append(name)
+                if self.depth > MAX_DEPTH or not self._add(member):
                     return False
-            elif depth >= MAX_DEPTH or not self._add_object(member, inner, depth + 1):
-                return False
+        self.depth -= 1
         return True
 
     def _add_program(self, value: Any) -> bool:
@@ -210,6 +149,119 @@ class CallKey:
             else:
                 self.parts.append(repr(each))
         return True
+
+
+# -- what a value adds ---------------------------------------------------------------------------------------------
+
+_Adder = Callable[[CallKey, Any], bool]
+
+
+@lru_cache(maxsize=1024)
+def _adder(kind: Any) -> _Adder:
+    """What adds values of a type to a key; False if a call with one is not repeated."""
+    if issubclass(kind, Container):
+        return _add_container
+    if kind in NUMBERS:
+        return _add_number
+    if kind in PLAIN or issubclass(kind, np.dtype):
+        return _add_constant
+    if kind in _ADDERS:
+        return _ADDERS[kind]
+    members = getattr(kind, "_vkamp_members", None)
+    if members is not None:
+        return partial(_add_members, members)
+    slots = pipeline.slots_of_functor(kind)
+    return CallKey._add_program if slots is None else partial(_add_slots, slots)
+
+
+def _add_container(key: CallKey, value: Container) -> bool:
+    key.parts.append(id(value))
+    key.containers.append(value)
+    return True
+
+
+def _add_number(key: CallKey, value: Any) -> bool:
+    key.parts += (type(value), _by_value(value))
+    return True
+
+
+def _add_constant(key: CallKey, value: Any) -> bool:
+    key.parts += (type(value), value)
+    return True
+
+
+def _add_plain_function(key: CallKey, value: FunctionType) -> bool:
+    return key._add_function(value) or key._add_program(value)
+
+
+def _add_view(key: CallKey, value: accelerator_view) -> bool:
+    key.parts += (accelerator_view, identity_of(value))
+    return not value.is_auto_selection
+
+
+def _add_extent(key: CallKey, value: extent) -> bool:
+    key.parts += (extent, components_of(value))
+    return True
+
+
+def _add_same(key: CallKey, value: Same) -> bool:
+    key.parts.append(value)
+    return True
+
+
+def _add_moving(key: CallKey, value: Moving) -> bool:
+    key.parts.append(value.names)
+    key.moving = value
+    return True
+
+
+def _add_sequence(key: CallKey, value: Sequence[Any]) -> bool:
+    key.parts += (type(value), len(value))
+    for each in value:  # noqa: SIM110 - a generator takes twice the time
+        if not key._add(each):
+            return False
+    return True
+
+
+def _add_kernel(key: CallKey, value: KernelFunction) -> bool:
+    # A key that held a closure would hold its containers.
+    key.parts += (value, value.function.__code__)
+    return value.function.__closure__ is None
+
+
+def _add_device_function(key: CallKey, value: DeviceFunction[Any, Any]) -> bool:
+    if type(value.function) is not FunctionType or "<" in value.function.__qualname__:
+        return key._add_program(value)
+    key.parts.append(value)
+    return True
+
+
+def _add_members(names: Sequence[str], key: CallKey, value: Any) -> bool:
+    key.parts.append(type(value))
+    for name in names:  # noqa: SIM110 - a generator takes twice the time
+        if not key._add(getattr(value, name)):
+            return False
+    return True
+
+
+def _add_slots(slots: tuple[str, ...], key: CallKey, value: Any) -> bool:
+    return key._add_object(value, slots)
+
+
+_ADDERS: dict[Any, _Adder] = {
+    FunctionType: _add_plain_function,
+    accelerator_view: _add_view,
+    extent: _add_extent,
+    Same: _add_same,
+    Moving: _add_moving,
+    tuple: _add_sequence,
+    list: _add_sequence,
+    KernelFunction: _add_kernel,
+    DeviceFunction: _add_device_function,
+}
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
 
 
 def _by_value(number: Any) -> Hashable:

@@ -133,11 +133,11 @@ def _reader(function: FunctionType, name: str) -> Callable[[FunctionType], Any]:
     read = _kernel_reader(name)
     if name in function.__code__.co_freevars:
         return lambda _: read(function)
-    known = function.__globals__
+    known, builtins = function.__globals__, function.__builtins__  # type: ignore[attr-defined]
 
     def of_module(_: FunctionType) -> Any:
         # Every launch reads all of them.
         value = known.get(name, _MISSING)
-        return read(function) if value is _MISSING else value
+        return builtins.get(name) if value is _MISSING else value
 
     return of_module
