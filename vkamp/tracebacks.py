@@ -69,14 +69,26 @@ def _trimming(function: Callable[_P, _T]) -> Callable[_P, _T]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            # An entry point that vkamp itself calls leaves the error as it is, for the outermost one.
-            if not _is_own(sys._getframe(1)):
-                _trim(error)
+            leave(error, sys._getframe(1))
             # A bare `raise` takes the traceback from the error, and adds no frame to it (Python 3.11 and later).
             raise
 
-    call.__vkamp_entry_point__ = True  # type: ignore[attr-defined]
-    return call
+    return mark(call)
+
+
+def leave(error: Exception, caller: FrameType) -> None:
+    """Removes vkamp's frames from the traceback of an error that leaves an entry point.
+
+    An entry point that vkamp itself calls leaves the error as it is, for the outermost one.
+    """
+    if not _is_own(caller):
+        _trim(error)
+
+
+def mark(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Marks a function that calls :func:`leave` itself as an entry point."""
+    function.__vkamp_entry_point__ = True  # type: ignore[attr-defined]
+    return function
 
 
 def contextmanager(function: Callable[_P, Iterator[_T]]) -> Callable[_P, contextlib.AbstractContextManager[_T]]:

@@ -32,7 +32,7 @@ from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.transform import transform
 from vkamp.dispatch.call_cache import repeats
-from vkamp.tracebacks import entry_point, forwards
+from vkamp.tracebacks import forwards
 
 _Function = Callable[..., Any]
 
@@ -177,7 +177,6 @@ def with_edges(function: Any) -> Any:
     functions = [(position, param) for position, param in enumerate(names) if param in _FUNCTIONS]
     numbers = frozenset(position for position, param in enumerate(names) if param in _NUMBERS)
 
-    @entry_point
     @repeats(_settings)
     @functools.wraps(function)
     @forwards

@@ -12,7 +12,7 @@ import vkamp as amp
 from vkamp.algorithms._arguments import place
 from vkamp.blas._operands import Matrix, container, settings
 from vkamp.dispatch.call_cache import repeats
-from vkamp.tracebacks import entry_point, forwards
+from vkamp.tracebacks import forwards
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -24,7 +24,6 @@ def routine(f: _F) -> _F:
     """
     inner: Any = forwards(f)
 
-    @entry_point
     @repeats(settings)
     @functools.wraps(f)
     def call(*args: Any, **named: Any) -> Any:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
@@ -43,6 +44,7 @@ from vkamp.lang.references import uncounted as uncounted
 from vkamp.run.accelerators import accelerator_view, queue_of
 from vkamp.run.late_programs import late_programs
 from vkamp.run.memory import on_shortage
+from vkamp.tracebacks import leave, mark
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -170,7 +172,8 @@ _calls: dict[tuple[Any, ...], _Call] = {}
 
 def repeats(settings: Callable[[], Hashable], *, at_once: bool = False) -> Callable[[_F], _F]:
     """Decorates a function of a library, whose repeated calls repeat their launches, from the third on those of the
-    second. With ``at_once``, the second call repeats those of the function's very first one, which prepares it.
+    second; it becomes an entry point. With ``at_once``, the second call repeats those of the function's very first one,
+    which prepares it.
 
     The result is made of containers, of tuples and lists, and of objects that name their members in
     ``_vkamp_members``.  ``settings()``: what else the calls of the library depend on.
@@ -187,6 +190,14 @@ def _repeating(function: Callable[..., Any], settings: Callable[[], Hashable], f
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
+        __tracebackhide__ = True  # as `entry_point`, without its call
+        try:
+            return called(args, named)
+        except Exception as error:
+            leave(error, sys._getframe(1))
+            raise
+
+    def called(args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if recorder() is not None or is_checked():
             return function(*args, **named)
         found = CallKey(function, lowering_variable(), settings())
@@ -211,7 +222,7 @@ def _repeating(function: Callable[..., Any], settings: Callable[[], Hashable], f
         ran, result = _repeat(key, known, found)
         return result if ran else _run_anew(key, known, found, function, args, named)
 
-    return call
+    return mark(call)
 
 
 def _rehearse(

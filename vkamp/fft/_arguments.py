@@ -19,7 +19,7 @@ from vkamp.algorithms import _choose, lazy
 from vkamp.algorithms._empty import is_empty
 from vkamp.algorithms.lazy import dtype_of, is_float_of_memory
 from vkamp.dispatch.call_cache import repeats
-from vkamp.tracebacks import entry_point, forwards
+from vkamp.tracebacks import forwards
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _P = ParamSpec("_P")
@@ -140,7 +140,6 @@ def transform(function: _F) -> _F:
     """
     of_numpy: Callable[..., Any] | None = getattr(np.fft, function.__name__, None)
 
-    @entry_point
     @repeats(_choose.forced_form)
     @functools.wraps(function)
     @forwards

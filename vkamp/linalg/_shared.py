@@ -15,7 +15,7 @@ from vkamp.algorithms import lazy
 from vkamp.algorithms._arguments import output as output_of
 from vkamp.blas._operands import container, settings
 from vkamp.dispatch.call_cache import repeats
-from vkamp.tracebacks import entry_point, forwards
+from vkamp.tracebacks import forwards
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -24,7 +24,7 @@ def function(f: _F) -> _F:
     """A public function: errors show the caller's line, and repeated calls repeat their launches."""
     call: Any = forwards(f)
     wrapped: Any = functools.wraps(f)(call)
-    made: _F = entry_point(repeats(settings)(wrapped))
+    made: _F = repeats(settings)(wrapped)
     return made
 
 
