@@ -32,7 +32,7 @@ def test_launches_are_measured(
     assert all(row["median_seconds"] > 0 and row["target_seconds"] is None for row in report["measurements"])
     assert len(set(names)) == len(names)
     # One of each round; 20 of functions that take microseconds.
-    assert {len(row["values_seconds"]) for row in report["measurements"]} == {2, 40}
+    assert {2} <= {len(row["values_seconds"]) for row in report["measurements"]} <= {2, 40}
 
 
 @pytest.mark.accelerators("swiftshader")
