@@ -8,7 +8,7 @@ from inspect import getattr_static
 from types import FunctionType
 from typing import Any, Literal
 
-from vkamp.front.signature import read_name
+from vkamp.front.signature import builtins_of, read_name
 from vkamp.lang import complex_math
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.records import dataclass
@@ -133,7 +133,7 @@ def _reader(function: FunctionType, name: str) -> Callable[[FunctionType], Any]:
     read = _kernel_reader(name)
     if name in function.__code__.co_freevars:
         return lambda _: read(function)
-    known, builtins = function.__globals__, function.__builtins__  # type: ignore[attr-defined]
+    known, builtins = function.__globals__, builtins_of(function)
 
     def of_module(_: FunctionType) -> Any:
         # Every launch reads all of them.

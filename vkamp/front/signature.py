@@ -346,10 +346,14 @@ def read_name(function: FunctionType, name: str) -> tuple[str, Any] | None:
     value = function.__globals__.get(name, _MISSING)
     if value is not _MISSING:
         return "global", value
-    builtins = function.__globals__.get("__builtins__", {})
-    table = builtins if isinstance(builtins, dict) else vars(builtins)
-    value = table.get(name, _MISSING)
+    value = builtins_of(function).get(name, _MISSING)
     return None if value is _MISSING else ("builtin", value)
+
+
+def builtins_of(function: FunctionType) -> dict[str, Any]:
+    """The builtins that a function uses."""
+    found: Any = function.__globals__.get("__builtins__", {})
+    return found if isinstance(found, dict) else vars(found)
 
 
 def exactly(value: Any) -> Any:
