@@ -53,7 +53,8 @@ def first(places):
 
 
 def multiset(x, y, wanted):
-    """C++'s operations: a number that the inputs have ``m`` and ``n`` times is ``wanted(m, n)`` times in the result."""
+    """C++'s set operations. A number occurs ``m`` times in one input and ``n`` times in the other; ``wanted(m, n)`` is
+    how often it occurs in the result."""
     found = []
     for each in sorted({*map(key, x), *map(key, y)}):
         of_x, of_y = ([number for number in side if key(number) == each] for side in (x, y))

@@ -193,13 +193,8 @@ def test_functions_and_what_they_use(accelerator_view, numbers, monkeypatch):
 
 TABLE = None
 STEP = 0.0
+#: Has the name of a field.
 step = np.float32(9)
-
-
-@amp.struct
-class Point:
-    x: amp.float32
-    step: amp.float32
 
 
 @amp.func

@@ -82,6 +82,7 @@ def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN, line: i
     """
     if n <= min(_ALONE, longest):
         return Split(1, n)
+    # Rounding adds up to two lines. Longer lines leave less for it.
     count = max(least_threads(view), -(-n // max(longest - 2 * (line - 16), line)))
     # Whole lines of the caches, so that elements are loaded four at a time; an odd number of them, because the runs of
     # neighbouring lanes would otherwise evict each other's cache lines.

@@ -40,7 +40,7 @@ class Stored(NamedTuple):
 
 @amp.kernel
 def mark_run(t_idx, flags, marks, counts, n, length, *, heads: amp.constant, keeps_rest: amp.constant):
-    """Counts the chosen elements of each run, and stores the flags of each 32 elements as the bits of a word.
+    """Counts the chosen elements of each run, and stores the flags of 32 elements as the bits of a word.
 
     With ``heads``, each element is loaded once for its flag and that of the next one.
     """
@@ -50,26 +50,25 @@ def mark_run(t_idx, flags, marks, counts, n, length, *, heads: amp.constant, kee
         end = first + min(length, n - first)
         last = flags.values.value(max(first - 1, 0)).copy() if heads else 0
         count = 0
-        for w in range(first // 32, end // 32):
-            word, weight = amp.uint32(0), amp.uint32(1)
-            for j in range(8):
+        for w in range(first // _WORD, end // _WORD):
+            word = amp.uint32(0)
+            for j in range(_WORD // 4):
                 if heads:
-                    p, q, r, s, _, _, _, last = flags.four_after(8 * w + j, last)
+                    p, q, r, s, _, _, _, last = flags.four_after(_WORD // 4 * w + j, last)
                 else:
-                    p, q, r, s = flags.four(8 * w + j)
-                word += amp.uint32(p + 2 * q + (4 * r + 8 * s)) * weight
-                weight *= 16
+                    p, q, r, s = flags.four(_WORD // 4 * w + j)
+                word |= amp.uint32(p + 2 * q + (4 * r + 8 * s)) << amp.uint32(4 * j)
                 count += p + q + (r + s)
             if not keeps_rest:
                 marks[w] = word
-        if end % 32 != 0:
+        if end % _WORD != 0:
             word = amp.uint32(0)
-            for i in range(end // 32 * 32, end):
+            for i in range(end // _WORD * _WORD, end):
                 flag = flags.value(i)
-                word |= amp.uint32(flag) << amp.uint32(i % 32)
+                word |= amp.uint32(flag) << amp.uint32(i % _WORD)
                 count += flag
             if not keeps_rest:
-                marks[end // 32] = word
+                marks[end // _WORD] = word
         counts[run] = count
 
 
@@ -93,10 +92,10 @@ def _put_marked(
     values: Any, marks: Any, out: Any, begins: Any, first: Any, end: Any, at: Any, *, form: amp.constant
 ) -> None:
     """Stores the elements of a run whose bits are set."""
-    for w in range(first // 32, (end + 31) // 32):
+    for w in range(first // _WORD, (end + _WORD - 1) // _WORD):
         word = marks[w]
         while word != 0:
-            i = 32 * w + amp.direct3d.firstbitlow(amp.int32(word))
+            i = _WORD * w + amp.direct3d.firstbitlow(amp.int32(word))
             word &= word - 1
             if form.is_own or at < out.extent[0]:
                 out[at] = values.value(i)

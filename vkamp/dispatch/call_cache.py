@@ -540,8 +540,11 @@ _Template = Callable[[Sequence[Container], Sequence[Container]], Any]
 
 
 def _template(result: Any, containers: Sequence[Container], made: list[Container]) -> _Template:
-    """What makes a result like this one, of the containers of a call and those that it made, which are added to
-    ``made``: a function of its own, since one that looks at the result again takes four times as long."""
+    """A function that makes a result like this one from the containers of a call and those that the call made, which
+    are added to ``made``.
+
+    Its code is generated: a function that walks through the result takes up to four times as long in every call.
+    """
     source = _ResultSource(containers, made)
     value = source.value(result)
     text = "\n    ".join(["def make(given, own):", *source.statements, f"return {value}"])
@@ -551,7 +554,7 @@ def _template(result: Any, containers: Sequence[Container], made: list[Container
 
 
 class _ResultSource:
-    """Python code that makes a result; ``names``: what it uses."""
+    """The Python code that makes a result: statements, and the objects that they use by their names."""
 
     def __init__(self, containers: Sequence[Container], made: list[Container]) -> None:
         self.containers, self.made = containers, made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import dis
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -29,7 +28,6 @@ _UNKNOWN = (None, None)
 
 #: What a function takes from its module by a name that the guards of a kernel look at.
 _GUARDED = frozenset([ModuleType, FunctionType, BuiltinFunctionType, DeviceFunction, np.ufunc, type])
-_BUILTINS = vars(builtins)
 
 _ABSENT = object()
 
@@ -106,7 +104,7 @@ class CallKey:
         for name in names:
             value = around.get(name, _ABSENT)
             if value is _ABSENT:
-                value = _BUILTINS.get(name)
+                value = pipeline.builtins_of(function).get(name)
             kind = type(value)
             if kind in _GUARDED:
                 parts.append(None)

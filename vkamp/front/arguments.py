@@ -206,7 +206,7 @@ def collect(function: FunctionType, args: tuple[Any, ...], constants: dict[str, 
         wrong = next(iter(left))
         close = _advice().near(wrong, (*params.positional, *params.constants))
         raise TypeError(f"{name} has no parameter `{wrong}`" + (f": did you mean `{close}`?" if close else ""))
-    handed_over = varying.handed_over(function, out.args, out.constants)
+    handed_over = varying.handed_over(function, [*out.args, *out.constants])
     for captured_name, value in itertools.chain(_captures(function), handed_over):
         out.captures.append((captured_name, _classify(out, function, captured_name, value, captured=True)))
     return out

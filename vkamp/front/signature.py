@@ -6,6 +6,7 @@ C++ AMP's model: docs/conformance.md, section 9 (what may be captured).
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from functools import lru_cache
 from types import CellType, FunctionType
@@ -201,6 +202,21 @@ class Request:
     #: The object whose method the kernel is.
     owner: ArgType | None = None
     subgroup: int | None = None
+
+
+def with_parts(kinds: Iterable[Any]) -> Iterator[Any]:
+    """The types of a launch's arguments, each followed later by those of its members or items; objects by value."""
+    level = list(kinds)
+    while level:
+        kind = level.pop(0)
+        kind = kind.value if isinstance(kind, ObjectType) else kind
+        yield kind
+        if isinstance(kind, (OperatorType, FunctorType)):
+            level += [member for _, member in kind.members]
+        elif isinstance(kind, MethodType):
+            level += [kind.function, kind.owner]
+        elif isinstance(kind, TupleType):
+            level += kind.items
 
 
 # Caches are keyed by code alone: a function would keep the containers of its closure alive.

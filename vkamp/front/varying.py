@@ -2,13 +2,12 @@
 
 A module's number is a constant of the kernels that use it; a kernel is compiled for each value.  A number that has had
 two values and now has a third is treated like a number that a closure captures: it becomes a value of the launch.  A
-number that an ``@amp.func`` uses has a path, ``MODULE.NAME``, which names it among the arguments of the launch; only
-launches with the functions that led to it pass it.
+number that an ``@amp.func`` uses has a path, ``MODULE.NAME``, which names it among the arguments of the launch. Only
+launches with the same functions as one whose kernel used the number pass it.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import field
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from vkamp.front.guards import Guard
-from vkamp.front.signature import FunctorType, MethodType, ObjectType, OperatorType, Request, TupleType
+from vkamp.front.signature import FunctorType, OperatorType, Request, with_parts
 from vkamp.front.source import CodeKey
 from vkamp.lang.kernel import DeviceFunction
 from vkamp.records import dataclass
@@ -28,7 +27,7 @@ _MAX_VALUES = 2
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-#: The functions and objects with methods among the arguments of a launch, in their order.
+#: The functions and the classes of functors among the arguments of a launch, in a fixed order.
 _Functions = tuple[Hashable, ...]
 
 
@@ -62,7 +61,7 @@ def note(request: Request, guards: Iterable[Guard]) -> None:
         if guard.place[0] == "function":
             path = _named(names, guard.place[1], guard.name)
             if functions is None:
-                functions = tuple(_functions_in(request.args, request.constants))
+                functions = _functions_in((*request.args, *request.constants))
             names.users.setdefault(path, set()).add(functions)
         names.values.setdefault(path, set()).add(repr(guard.value))
     while len(_known) > _KEEP:
@@ -79,13 +78,15 @@ def _named(names: _Names, function: FunctionType, name: str) -> str:
     return path
 
 
-def handed_over(kernel: FunctionType, *arguments: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, float]]:
-    """The paths and values of the numbers that a launch passes to the device functions of a kernel; ``arguments``: the
-    names and types of its arguments."""
+def handed_over(kernel: FunctionType, arguments: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, float]]:
+    """The paths and values of the numbers that a launch passes to the device functions of a kernel.
+
+    ``arguments``: the names and types of the launch's arguments and constants.
+    """
     names = _known.get(CodeKey(kernel.__code__)) if _known else None
     if names is None or not names.named:
         return
-    functions = tuple(_functions_in(*arguments))
+    functions = _functions_in(arguments)
     for path, (function, name) in names.named.items():
         if functions not in names.users[path]:
             continue
@@ -94,22 +95,17 @@ def handed_over(kernel: FunctionType, *arguments: Iterable[tuple[str, Any]]) -> 
             yield path, float(value)  # type: ignore[arg-type]
 
 
-def _functions_in(*arguments: Iterable[tuple[str, Any]]) -> Iterator[Hashable]:
-    for _, each in itertools.chain(*arguments):
-        if isinstance(each, OperatorType):
-            yield each.code, each.module
-            yield from _functions_in(each.members)
-        elif isinstance(each, FunctorType):
-            yield each.cls
-            yield from _functions_in(each.members)
-        elif isinstance(each, MethodType):
-            yield from _functions_in((("", each.function), ("", each.owner)))
-        elif isinstance(each, TupleType):
-            yield from _functions_in([("", item) for item in each.items])
-        else:
-            value = each.value if isinstance(each, ObjectType) else each
-            if isinstance(value, DeviceFunction):
-                yield value
+def _functions_in(arguments: Iterable[tuple[str, Any]]) -> _Functions:
+    """The functions and classes of functors among the names and types of arguments."""
+    found: list[Hashable] = []
+    for kind in with_parts(kind for _, kind in arguments):
+        if isinstance(kind, OperatorType):
+            found.append((kind.code, kind.module))
+        elif isinstance(kind, FunctorType):
+            found.append(kind.cls)
+        elif isinstance(kind, DeviceFunction):
+            found.append(kind)
+    return tuple(found)
 
 
 def paths(kernel: FunctionType) -> dict[tuple[int, str], str]:

@@ -34,6 +34,7 @@ from vkamp.front.operators import is_of_library as is_of_library
 from vkamp.front.operators import parts_of as parts_of
 from vkamp.front.operators import plain_of as plain_of
 from vkamp.front.signature import argument_of as argument_of
+from vkamp.front.signature import builtins_of as builtins_of
 from vkamp.front.signature import exactly as exactly
 from vkamp.front.signature import part_of as part_of
 from vkamp.front.source import CodeKey as CodeKey

@@ -56,6 +56,7 @@ from vkamp.front.signature import (
     TupleType,
     is_trait,
     read_name,
+    with_parts,
 )
 from vkamp.front.source import digest_of_code, is_unchanged, supply_sources
 from vkamp.ir.types import Array, Struct
@@ -156,23 +157,16 @@ def _functions(request: Request) -> list[Any]:
     """The functions and classes of the objects that a launch passes, and those that they contain: these define
     names.
     """
-    level: list[Any] = [kind for _, kind in (*request.args, *request.captures, *request.constants)]
     found: list[Any] = []
-    while level:
-        kind = level.pop(0)
-        kind = kind.value if isinstance(kind, ObjectType) else kind
+    for kind in with_parts(kind for _, kind in (*request.args, *request.captures, *request.constants)):
         if isinstance(kind, OperatorType):
             found.append(kind.function)
-            level += [member for _, member in kind.members]
         elif isinstance(kind, FunctorType):
             found.append(kind.cls)
-            level += [member for _, member in kind.members]
-        elif isinstance(kind, MethodType):
-            level += [kind.function, kind.owner]
         elif isinstance(kind, (BufferType, StructType, ElementType)):
             found += _classes(kind.type if isinstance(kind, StructType) else kind.element)
-        elif isinstance(kind, TupleType):
-            level += kind.items
+        elif isinstance(kind, (MethodType, TupleType)):
+            continue
         elif namespace_of(kind) is not kind:
             found.append(kind)
         else:
