@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from keyword import iskeyword
 from typing import Any
 
@@ -179,6 +180,8 @@ class CompileTimeWarning(UserWarning):
 
 #: Columns of source that a message shows.
 _WIDEST = 120
+#: How the names of vkamp's own files begin.
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 
 
 def _snippet(span: Span, margin: int) -> list[str]:
@@ -216,6 +219,20 @@ def name_at(span: Span) -> str:
     return name if name.isidentifier() and span.line == span.end_line and not iskeyword(name) else ""
 
 
+def _callers(span: Span) -> Iterator[Span]:
+    """The calls that lead to a place; of those to a place in a program only the program's own."""
+    keeps_all = _is_own(span) or os.environ.get("VKAMP_TRACEBACK") == "1"
+    caller = span.caller
+    while caller is not None:
+        if keeps_all or not _is_own(caller):
+            yield caller
+        caller = caller.caller
+
+
+def _is_own(span: Span) -> bool:
+    return span.file.startswith(_PACKAGE)
+
+
 def render(
     headline: str,
     span: Span | None,
@@ -224,10 +241,8 @@ def render(
 ) -> str:
     """The whole text of a diagnostic: headline, source with carets, notes, the way to write it."""
     notes = list(notes)
-    caller = span.caller if span else None
-    while caller is not None:
-        notes.append(Note(caller, "called from here"))
-        caller = caller.caller
+    if span is not None:
+        notes += [Note(caller, "called from here") for caller in _callers(span)]
     lines_used = [n.span.line for n in notes] + ([span.line] if span else [])
     margin = max((len(str(n)) for n in lines_used), default=1)
     out = [headline]

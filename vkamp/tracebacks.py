@@ -157,7 +157,9 @@ def _trim(error: Exception) -> None:
     # What vkamp caught on the way is not the user's; an exception that the user was handling is.
     context = error.__context__
     while context is not None and context.__traceback__ is not None and _is_own(context.__traceback__.tb_frame):
-        context = context.__context__
+        hides_its_own, context = context.__suppress_context__, context.__context__
+        while hides_its_own and context is not None and _is_of_library(context.__traceback__):
+            context = context.__context__
     error.__context__ = context
 
 
@@ -167,6 +169,11 @@ def library_folders() -> tuple[str, ...]:
     import sysconfig  # It takes 6 ms, and only errors need it.
 
     return tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def _is_of_library(trace: TracebackType | None) -> bool:
+    """Whether a library caught an error, as its traceback shows."""
+    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(library_folders())
 
 
 def _is_deliberate(error: Exception, trace: TracebackType) -> bool:

@@ -367,6 +367,48 @@ def test_functors_and_lazy_inputs(accelerator_view):
         assert len(copies()) == 6
 
 
+class Scaled:
+    """A functor with a private member, one whose name is a keyword, and one that may be missing."""
+
+    __slots__ = ("__factor", "class", "offset")
+
+    def __init__(self, factor, offset=None):
+        self.__factor = factor
+        setattr(self, "class", 0)
+        if offset is not None:
+            self.offset = offset
+
+    @amp.func
+    def __call__(self, x):
+        return x * self.__factor
+
+
+class Table(Scaled):
+    """A private member of a base class, and one of the same name here."""
+
+    __slots__ = iter(["__factor"])
+
+    def __init__(self, table, factor):
+        super().__init__(factor)
+        self.__factor = table
+
+    @amp.func
+    def __call__(self, x):
+        return self.__factor[x] + self._Scaled__factor
+
+
+def test_members_in_slots(accelerator_view):
+    numbers = amp.array(np.arange(N, dtype=np.int32), accelerator_view=accelerator_view)
+    tables = [amp.array(np.arange(N, dtype=np.int32) * k, accelerator_view=accelerator_view) for k in range(2)]
+    plain = np.arange(N)
+    for k in range(CALLS):
+        for factor in (k, np.int32(-k)):
+            found = alg.transform(Scaled(factor, 1 if k % 2 else None), numbers)
+            np.testing.assert_array_equal(np.asarray(found), plain * int(factor))
+        found = alg.transform(Table(tables[k % 2], k // 2), numbers)
+        np.testing.assert_array_equal(np.asarray(found), plain * (k % 2) + k // 2)
+
+
 def test_in_place_and_out(accelerator_view, numbers):
     expected = np.asarray(numbers).astype(np.float64)
     out = amp.array(amp.extent(N), np.float32, accelerator_view=accelerator_view)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import vkamp as amp
+from vkamp import algorithms
 from vkamp.lang.kernel import BoundKernel, DeviceFunction, KernelFunction
 
 PACKAGE = Path(amp.__file__).parent
@@ -239,6 +240,36 @@ def test_the_users_own_chain_stays() -> None:
     except KeyError:
         error = raised(lambda: launched(wrong), amp.CompileError)
     assert isinstance(error.__context__, KeyError) and "During handling" in shown(error)
+
+
+def test_what_a_library_has_caught_is_not_shown() -> None:
+    """The standard library's search for the parameters of a function, which fails."""
+    values = view()
+    error = raised(lambda: algorithms.reduce(values, lambda x: x), amp.CompileError)
+    assert error.__context__ is None
+    try:
+        {}["key"]
+    except KeyError:
+        error = raised(lambda: algorithms.reduce(values, lambda x: x), amp.CompileError)
+    assert isinstance(error.__context__, KeyError)
+
+
+def test_calls_in_the_library_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the calls that lead to a mistake, a message has those of the program."""
+    values = view()
+
+    def mistaken(x: Any) -> Any:
+        return x.missing
+
+    def launch() -> None:
+        algorithms.transform(lambda x: mistaken(x) + 1, values)
+
+    monkeypatch.delenv("VKAMP_TRACEBACK", raising=False)
+    text = str(raised(launch, amp.CompileError))
+    assert text.count("called from here") == 1 and str(PACKAGE) not in text, text
+    assert "lambda x: mistaken(x) + 1" in text
+    monkeypatch.setenv("VKAMP_TRACEBACK", "1")
+    assert str(PACKAGE) in str(raised(launch, amp.CompileError))
 
 
 SCRIPT = """\

@@ -503,6 +503,8 @@ def function_of(f: Any) -> Any:
 
 def map(f: Any, *inputs: Any) -> Lazy:
     """``f`` of the elements of one to three inputs of the same extent."""
+    if len(inputs) == 1:
+        return _Map1(function_of(f), of(inputs[0]))
     if len(inputs) not in _MAPS:
         raise TypeError(f"map takes one to three inputs, not {len(inputs)}")
     sources = _alike(inputs)

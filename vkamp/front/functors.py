@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -91,10 +91,7 @@ def members_of(value: Any) -> Iterator[tuple[str, Any]]:
 @lru_cache(maxsize=1024)
 def _slots_of(cls: type) -> tuple[str, ...]:
     """The names of the slots of a class and its bases."""
-    names = dict.fromkeys(name for base in cls.__mro__ for name in _slots(base))
-    return tuple([name for name in names if name not in ("__dict__", "__weakref__")])
-
-
-def _slots(cls: type) -> tuple[str, ...]:
-    found = vars(cls).get("__slots__", ())
-    return (found,) if isinstance(found, str) else tuple(found)
+    # By the descriptors: the names in `__slots__` lack the class's name before private ones.
+    members = [vars(base).items() for base in cls.__mro__]
+    names = [name for each in members for name, member in each if type(member) is MemberDescriptorType]
+    return tuple(dict.fromkeys(names))

@@ -17,13 +17,14 @@ _CLASS = re.compile(r"_[^\W_]\w*")
 def with_private_names(node: ast.FunctionDef, code: CodeType) -> ast.FunctionDef:
     """The syntax tree with the names that Python's compiler gave them, as the function's code has them."""
     inside = [each for each in all_nodes(node) if each is not node]
-    private = {n for each in inside for n in _identifiers(each) if n.startswith("__") and _PRIVATE.fullmatch(n)}
+    written = {name for each in inside for name in _identifiers(each)}
+    private = {name for name in written if name.startswith("__") and _PRIVATE.fullmatch(name)}
     if not private:
         return node
     known = set(_names_of(code))
     renamed = private - known
-    prefixes = [{each.removesuffix(name) for each in known if each.endswith(name)} for name in renamed]
-    found = [each for each in set.intersection(*prefixes) if _CLASS.fullmatch(each)] if prefixes else []
+    # The long form of another class's name is written as such, and that of the own class may be.
+    found = _prefixes(renamed, known - written) or _prefixes(renamed, known)
     if len(found) != 1:
         return node
     for each in inside:
@@ -31,6 +32,12 @@ def with_private_names(node: ast.FunctionDef, code: CodeType) -> ast.FunctionDef
             value = getattr(each, field)
             setattr(each, field, found[0] + value if value in renamed else value)
     return node
+
+
+def _prefixes(names: set[str], known: set[str]) -> list[str]:
+    """What may come before all of the names: ``_`` and the name of a class."""
+    prefixes = [{each.removesuffix(name) for each in known if each.endswith(name)} for name in names]
+    return [each for each in set.intersection(*prefixes) if _CLASS.fullmatch(each)] if prefixes else []
 
 
 #: Where syntax trees have names.
