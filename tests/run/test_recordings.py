@@ -15,7 +15,10 @@ from tests.run.conftest import dispatch, executable, runner_on
 from vkamp.errors import AmpError
 from vkamp.lang.region import Footprint
 from vkamp.run.kompute import KomputeEngine
+from vkamp.run.plan import Access, access_of, joint
+from vkamp.run.vulkan.commands import Hazards
 from vkamp.run.vulkan.engine import VulkanEngine
+from vkamp.run.vulkan.recording import Recorded
 
 #: Most of these count submissions or barriers, which the driver makes when it likes.
 pytestmark = pytest.mark.usefixtures("gathering")
@@ -374,6 +377,31 @@ def test_whole_buffers_order_parts(runner):
     for _ in range(3):
         expected = (expected + np.uint32(1)) * np.uint32(2)
     np.testing.assert_array_equal(runner.read(a), expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_barriers_between_recordings_that_come_again(seed):
+    """A barrier precedes what conflicts with anything since the last one, in any order and after any work."""
+    rng = random.Random(seed)
+    recordings, accesses = [], []
+    for _ in range(4):
+        blocks = rng.sample(range(5), 2)
+        access = access_of(blocks, [False, rng.random() < 0.7])
+        work = [SimpleNamespace(access=access, slots=(), program=None, sets=None)]
+        recordings.append(Recorded(None, work, Hazards(access, computes=True), 0))
+        accesses.append(access)
+    since, hazards = [], Hazards()
+    for _ in range(400):
+        if rng.random() < 0.05:  # Something else ran.
+            hazards = Hazards(Access({0: None}, {4: None}), computes=True)
+            since = [hazards.access]
+        k = rng.randrange(4)
+        follows = rng.random() < 0.9
+        expected = follows and any(each.conflicts(accesses[k]) for each in since)
+        behind, hazards = recordings[k].behind(hazards, follows)
+        assert behind == expected
+        since = [accesses[k]] if behind or not follows else [*since, accesses[k]]
+        assert hazards.access == joint(since)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -48,7 +48,10 @@ class Recorded:
     most.
     """
 
-    __slots__ = ("access", "after", "barriers", "commands", "count", "follows_itself", "named", "seconds", "slots")
+    __slots__ = (
+        "_behind", "_hazards", "access", "after", "barriers", "commands", "count", "follows_itself", "named", "seconds",
+        "slots",
+    )  # fmt: skip
 
     def __init__(self, commands: Commands, work: Sequence[DispatchWork], after: Hazards, barriers: int) -> None:
         self.commands = commands
@@ -60,13 +63,22 @@ class Recorded:
         self.count = len(work)
         self.seconds = math.inf
         self.named = [(each.program, each.sets) for each in work]
+        #: The hazards before it the last time, and what followed from them.
+        self._hazards: Hazards | None = None
+        self._behind = (False, after)
 
     def behind(self, hazards: Hazards, follows: bool) -> tuple[bool, Hazards]:
         """Whether a barrier must precede these commands, and the hazards after them. ``follows``: earlier work may be
         running."""
-        after = self.after
         if not follows:
-            return False, after
+            return False, self.after
+        if hazards is not self._hazards:
+            # Recordings that alternate, as those of a call in a loop, find the same hazards again.
+            self._hazards, self._behind = hazards, self._behind_new(hazards)
+        return self._behind
+
+    def _behind_new(self, hazards: Hazards) -> tuple[bool, Hazards]:
+        after = self.after
         if not self.follows_itself if hazards is after else hazards.access.conflicts(self.access):
             return True, after
         if hazards.access is not NOTHING:
