@@ -356,6 +356,14 @@ def test_empty(accelerator_view, name):
 
 
 @pytest.mark.accelerators("reference")
+@pytest.mark.parametrize("name", EMPTY)
+def test_empty_lazy_inputs(accelerator_view, name, monkeypatch):
+    call, expected = EMPTY[name]
+    monkeypatch.setattr("tests.algorithms.test_edges.E", lazy.map(lambda x: x * 2, lazy.arange(0)))
+    same(np.asarray(call()), expected)
+
+
+@pytest.mark.accelerators("reference")
 @pytest.mark.parametrize("name", EMPTY_ERRORS)
 def test_empty_errors(accelerator_view, name):
     call, error = EMPTY_ERRORS[name]
@@ -393,6 +401,61 @@ def test_out_that_overlaps_an_input(accelerator_view, raw):
     same(whole, np.arange(100))
     alg.transform(lambda x: x + 1, left, out=left, accelerator_view=accelerator_view)
     same(whole, [*range(1, 51), *range(50, 100)])
+
+
+class Doubled(lazy.Lazy):
+    __slots__ = ("values",)
+
+    def __init__(self, values):
+        super().__init__(values.extent)
+        self.values = values
+
+    @amp.func
+    def value(self, i):
+        return 2 * self.values[i]
+
+
+class DoubledInPlace(Doubled):
+    __slots__ = ()
+    is_elementwise = True
+
+
+#: Calls that store the elements of a lazy input where an input of that is.
+IN_PLACE = {
+    "clip": lambda a, out: alg.clip(a, 0, 1000, out=out),
+    "cumulative_sum": lambda a, out: alg.cumulative_sum(a, out=out),
+    "replace": lambda a, out: alg.replace(a, 3, 4, out=out),
+    "scan": lambda a, out: alg.scan(a, out=out),
+    "scan of pairs": lambda a, out: alg.scan(lazy.map(lambda p: p.first - p.second, lazy.zip(a, out)), out=out),
+    "segmented_scan": lambda a, out: alg.segmented_scan(a, np.array([0, 1000, 1003, 5003], np.int32), out=out),
+    "transform": lambda a, out: alg.transform(lambda x: x + 1, a, out=out),
+    "transform of two": lambda a, out: alg.transform(lambda x, y: x - y, out, a, out=out),
+    "where": lambda a, out: alg.where(a, a, out, out=out),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_lazy_inputs_that_read_the_target(accelerator_view, name):
+    """The target may be an input of which only the element at the same position is read."""
+    call, numbers = IN_PLACE[name], np.arange(5003, dtype=np.int32) - 2000
+    a, places = amp.array(numbers, accelerator_view=accelerator_view), np.arange(5003, dtype=np.int32)[::-1].copy()
+    section = amp.array_view(a)[:]
+    for source in (lazy.flip(a), lazy.take(a, places), lazy.map(lambda x: -x, lazy.flip(section)), Doubled(a)):
+        with pytest.raises(amp.AmpError, match="^out overlaps an input: give it memory of its own$"):
+            call(source, a)
+        same(a, numbers)
+    for make in (lambda x: x, lambda x: lazy.map(lambda v: 3 * v, x), DoubledInPlace):
+        amp.copy(numbers, a)
+        expected = np.asarray(call(make(alg.copy(a)), alg.copy(a)))
+        for _ in range(3):
+            amp.copy(numbers, a)
+            same(call(make(a), a), expected)
+
+
+def test_rotations_of_lazy_inputs_that_read_the_target(accelerator_view):
+    numbers = np.random.default_rng(3).integers(-99, 99, 5003).astype(np.int32)
+    a = amp.array(numbers, accelerator_view=accelerator_view)
+    same(alg.rotate(lazy.flip(a), 1002, out=a), np.roll(numbers[::-1], -1002))
 
 
 def test_functions_of_the_wrong_arity(accelerator_view, raw):

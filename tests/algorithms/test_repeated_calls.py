@@ -442,6 +442,17 @@ def test_scalars_and_counted(accelerator_view, numbers):
         np.testing.assert_allclose(np.asarray(centred), raw - raw.mean(), atol=2e-5)
 
 
+def test_counts_that_calls_share(accelerator_view, numbers):
+    """The result of a repeated call has the count of its input."""
+    raw = np.asarray(numbers)
+    found = alg.select(numbers, lambda x: x > 3)
+    for _ in range(CALLS):
+        ordered = alg.sort(found, descending=True)
+        summed = alg.transform(lambda x, y: x * 10 + y, found, ordered)
+        chosen = raw[raw > 3]
+        np.testing.assert_allclose(np.asarray(summed), chosen * 10 + np.sort(chosen)[::-1], rtol=1e-6)
+
+
 def test_random_orders_differ(accelerator_view, numbers):
     random = np.random.default_rng(1)
     orders = {np.asarray(alg.shuffle(numbers, random)).tobytes() for _ in range(CALLS)}

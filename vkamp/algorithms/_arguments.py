@@ -82,11 +82,13 @@ def output(
     view: amp.accelerator_view,
     *sources: lazy.Lazy,
     in_place: bool = False,
+    in_any_order: bool = False,
     is_computed_in: bool = False,
 ) -> Any:
     """``out`` as a container of that extent, or a new array.
 
-    It must not overlap the sources. With ``in_place`` it may be one of them. With ``is_computed_in``, kernels combine
+    It must not overlap the sources. With ``in_place`` it may be one of them, whose element at each position is read
+    before the result is stored there; with ``in_any_order``, all elements are. With ``is_computed_in``, kernels combine
     its elements, so it must have the type of the result. Raises TypeError or AmpError if ``out`` does not fit.
     """
     extent = amp.extent(extent)
@@ -96,7 +98,7 @@ def output(
     if out.extent != extent:
         raise amp.AmpError(f"out has {out.extent!r}, but the result has {extent!r}")
     refuse_type(out, element(dtype), is_computed_in=is_computed_in)
-    refuse_overlap(out, *sources, in_place=in_place)
+    refuse_overlap(out, *sources, in_place=in_place, in_any_order=in_any_order)
     return out
 
 
@@ -118,11 +120,14 @@ def in_a_row(out: Any, view: amp.accelerator_view) -> Iterator[Any]:
         amp.copy(made, out)
 
 
-def refuse_overlap(out: Any, *sources: lazy.Lazy, in_place: bool = False) -> None:
-    """Raises AmpError if ``out`` overlaps a source."""
-    for container in (c for source in sources for c in source.containers()):
-        if out.overlaps(container) and not (in_place and out.has_elements_of(container)):
-            raise amp.AmpError("out overlaps an input: give it memory of its own")
+def refuse_overlap(out: Any, *sources: lazy.Lazy, in_place: bool = False, in_any_order: bool = False) -> None:
+    """Raises AmpError if ``out`` overlaps a source; ``in_place`` and ``in_any_order`` as for :func:`output`."""
+    for source in sources:
+        elsewhere = [] if in_any_order else source.read_elsewhere()
+        for container in source.containers():
+            is_fine = in_place and out.has_elements_of(container) and not any(each is container for each in elsewhere)
+            if out.overlaps(container) and not is_fine:
+                raise amp.AmpError("out overlaps an input: give it memory of its own")
 
 
 def outputs(out: Any, n: int) -> tuple[Any, ...]:

@@ -48,7 +48,7 @@ def _at(c: counted, f: Any, out: Any, accelerator_view: Any, times: int = 1) -> 
     source = lazy.of(c.values)
     view = place(accelerator_view, source, out)
     extent = amp.extent(times * source.extent[0])
-    result = output(out, extent, c.dtype, view, source, in_place=True)
+    result = output(out, extent, c.dtype, view, source, in_place=True, in_any_order=True)
     is_in_place = any(result.overlaps(each) for each in source.containers())
     made = output(None, extent, result.dtype, view) if is_in_place else result
     values, words = in_words(source, made)

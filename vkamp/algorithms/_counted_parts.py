@@ -44,7 +44,7 @@ def count_by(f: Any, count: device_scalar, accelerator_view: amp.accelerator_vie
 def together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
     """The elements of inputs of which some are counted, and their count; AmpError if the counts may differ."""
     first = next(each for each in inputs if isinstance(each, counted))
-    if any(isinstance(each, counted) and each.count is not first.count for each in inputs):
+    if any(isinstance(each, counted) and each.count.view is not first.count.view for each in inputs):
         raise amp.AmpError(
             "the inputs are counted and may have different counts: pass their .trim(), which waits for the counts"
         )

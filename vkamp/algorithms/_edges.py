@@ -216,11 +216,14 @@ def with_edges(function: Any) -> Any:
                 return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)
             if kind is device_scalar:
                 return _with_scalars(name, function, args, named, numbers)
+        given = (*args, *named.values())
+        if any(isinstance(each, lazy.Lazy) and _empty.is_empty(each) for each in given):
+            return _empty.result(name, args, named)
         try:
             return function(*args, **named)
         except amp.AmpError:
             # Containers have at least one element.
-            if not any(_empty.is_empty(each) for each in (*args, *named.values())):
+            if not any(_empty.is_empty(each) for each in given):
                 raise
         return _empty.result(name, args, named)
 

@@ -22,7 +22,9 @@ from vkamp.algorithms.unique import unique
 
 
 def is_empty(value: Any) -> bool:
-    """Whether an input is an array of the host without elements."""
+    """Whether an input is an array of the host, or a lazy input, without elements."""
+    if isinstance(value, lazy.Lazy):
+        return 0 in tuple(value.extent)
     if isinstance(value, (amp.array, amp.array_view, type)):
         return False
     return 0 in (getattr(value, "shape", None) or ())
@@ -406,7 +408,16 @@ def result(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     known = _RESULTS.get(name)
     if known is None:
         raise amp.AmpError(f"{name} of an empty array: containers have at least one element")
+    args = tuple([_on_the_host(each) for each in args])
+    named = {param: _on_the_host(each) for param, each in named.items()}
     return _stored(known(*args, **named), named.get("out"))
+
+
+def _on_the_host(given: Any) -> Any:
+    """An empty lazy input as an array without elements."""
+    if not (isinstance(given, lazy.Lazy) and is_empty(given)):
+        return given
+    return np.empty(tuple(given.extent), lazy.dtype_of(given))
 
 
 def _stored(found: Any, out: Any) -> Any:

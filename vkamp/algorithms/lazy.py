@@ -34,6 +34,9 @@ class Lazy:
 
     __slots__ = ("extent",)
     value: Any
+    #: Whether ``value(i)`` depends on the elements of its inputs at ``i`` only.  Then the target of an algorithm may be
+    #: one of them.
+    is_elementwise = False
 
     def __init__(self, extent: Any) -> None:
         # Not through the constructor, which takes three times as long for a copy.
@@ -53,6 +56,13 @@ class Lazy:
             elif isinstance(member, (amp.array, amp.array_view)):
                 found.append(member)
         return found
+
+    def read_elsewhere(self) -> list[Any]:
+        """The containers of which an element may be read for an element at another position."""
+        if not self.is_elementwise:
+            return self.containers()
+        members = [getattr(self, name) for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
+        return [each for member in members if isinstance(member, Lazy) for each in member.read_elsewhere()]
 
     def moved(self) -> Lazy | None:
         """The input whose elements these are, at other positions; ``None`` if they are computed."""
@@ -85,6 +95,7 @@ class Elements(Lazy):
     """The elements of a container."""
 
     __slots__ = ("values",)
+    is_elementwise = True
 
     def __init__(self, values: Any) -> None:
         self.extent = values.extent  # a copy
@@ -159,6 +170,7 @@ class _Flat(Lazy):
     """The elements of an input of several dimensions, with one index."""
 
     __slots__ = ("inner", "shape")
+    is_elementwise = True
 
     def __init__(self, inner: Lazy) -> None:
         super().__init__(int(inner.extent.size()))
@@ -181,6 +193,7 @@ class _Flat(Lazy):
 
 class _Map1(Lazy):
     __slots__ = ("a", "f")
+    is_elementwise = True
 
     def __init__(self, f: Any, a: Lazy) -> None:
         super().__init__(a.extent)
@@ -209,6 +222,7 @@ class Conditions(Lazy):
     """Conditions as the numbers 0 and 1, in the type in which arrays have them."""
 
     __slots__ = ("inner",)
+    is_elementwise = True
 
     def __init__(self, inner: Lazy) -> None:
         super().__init__(inner.extent)
@@ -246,6 +260,7 @@ def parts(source: Lazy) -> tuple[Lazy, Any]:
 
 class _Map2(Lazy):
     __slots__ = ("a", "b", "f")
+    is_elementwise = True
 
     def __init__(self, f: Any, a: Lazy, b: Lazy) -> None:
         super().__init__(a.extent)
@@ -273,6 +288,7 @@ class _Map2(Lazy):
 
 class _Map3(Lazy):
     __slots__ = ("a", "b", "c", "f")
+    is_elementwise = True
 
     def __init__(self, f: Any, a: Lazy, b: Lazy, c: Lazy) -> None:
         super().__init__(a.extent)
@@ -427,6 +443,7 @@ def pair_of(first: np.dtype[Any], second: np.dtype[Any], third: np.dtype[Any] | 
 
 class _Zip2(Lazy):
     __slots__ = ("a", "b", "pair")
+    is_elementwise = True
 
     def __init__(self, pair: Any, a: Lazy, b: Lazy) -> None:
         super().__init__(a.extent)
@@ -443,6 +460,7 @@ class _Zip2(Lazy):
 
 class _Zip3(Lazy):
     __slots__ = ("a", "b", "c", "pair")
+    is_elementwise = True
 
     def __init__(self, pair: Any, a: Lazy, b: Lazy, c: Lazy) -> None:
         super().__init__(a.extent)
@@ -479,6 +497,8 @@ def of(a: Any) -> Lazy:
     TypeError for anything else; AmpError for an empty input.
     """
     if isinstance(a, Lazy):
+        if 0 in tuple(a.extent):
+            raise amp.AmpError(f"a lazy input of {a.extent!r} has no elements")
         return a
     if isinstance(a, (amp.array, amp.array_view)):
         return Elements(a)
@@ -490,6 +510,11 @@ def of(a: Any) -> Lazy:
     # Of an object with DLPack alone, numpy would make an array of objects.
     is_number = (hasattr(a, "ndim") or hasattr(a, "__array__")) and np.ndim(a) == 0
     return Elements(amp.array_view(np.ascontiguousarray(a) if is_number else a, readonly=True))
+
+
+def _input(a: Any) -> Lazy:
+    """An input of a lazy input, which may be empty if it is a lazy one."""
+    return a if isinstance(a, Lazy) else of(a)
 
 
 def function_of(f: Any) -> Any:
@@ -504,7 +529,7 @@ def function_of(f: Any) -> Any:
 def map(f: Any, *inputs: Any) -> Lazy:
     """``f`` of the elements of one to three inputs of the same extent."""
     if len(inputs) == 1:
-        return _Map1(function_of(f), of(inputs[0]))
+        return _Map1(function_of(f), _input(inputs[0]))
     if len(inputs) not in _MAPS:
         raise TypeError(f"map takes one to three inputs, not {len(inputs)}")
     sources = _alike(inputs)
@@ -513,7 +538,7 @@ def map(f: Any, *inputs: Any) -> Lazy:
 
 
 def _alike(inputs: tuple[Any, ...]) -> list[Lazy]:
-    sources = [of(a) for a in inputs]
+    sources = [_input(a) for a in inputs]
     for other in sources[1:]:
         if other.extent != sources[0].extent:
             raise amp.AmpError(f"the inputs have different extents: {sources[0].extent!r} and {other.extent!r}")
@@ -541,10 +566,10 @@ def constant(number: Any, extent: Any) -> Lazy:
 
 def take(values: Any, at: Any) -> Lazy:
     """``values[at[i]]``; ``values`` has one dimension, and negative positions count from its end."""
-    source = of(values)
+    source = _input(values)
     if source.extent.rank != 1:
         raise TypeError(f"take needs values of rank 1, not {source.extent!r}: the function take has axis=")
-    return _Take(source, from_start(of(at), source.extent[0]))
+    return _Take(source, from_start(_input(at), source.extent[0]))
 
 
 class _FromStart:
@@ -567,7 +592,7 @@ def from_start(at: Lazy, n: int) -> Lazy:
 
 def flip(values: Any) -> Lazy:
     """The elements of an input of one dimension in reverse order."""
-    source = of(values)
+    source = _input(values)
     if source.extent.rank != 1:
         raise TypeError(f"flip needs rank 1, not {source.extent!r}")
     return _Flip(source)

@@ -170,7 +170,7 @@ def rotate(a: Any, middle: int, *, out: Any = None, accelerator_view: amp.accele
     if source.extent.rank != 1 or not 0 <= middle <= source.extent[0]:
         raise ValueError(f"position {middle} is outside of {source.extent!r}")
     view = place(accelerator_view, source, out)
-    result = output(out, source.extent, element(dtype_of(source)), view, source, in_place=True)
+    result = output(out, source.extent, element(dtype_of(source)), view, source, in_place=True, in_any_order=True)
     in_place = any(result.overlaps(each) for each in source.containers())
     turned = moved(lambda x: Mirrored(x, 0, middle, 1), source, None if in_place else result, view)
     if in_place:

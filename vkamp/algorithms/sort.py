@@ -36,7 +36,7 @@ def taken(
 ) -> Any:
     """The elements at given positions, in ``out`` or a new array, of the source's type unless ``dtype`` is given."""
     extent, dtype = order.extent, dtype_of(source) if dtype is None else dtype
-    result = output(out, extent, dtype, view, source, in_place=True)
+    result = output(out, extent, dtype, view, source, in_place=True, in_any_order=True)
     is_in_place = any(result.overlaps(each) for each in source.containers())
     ordered = output(None, extent, dtype, view) if is_in_place else result
     values, target = in_words(source, ordered)
