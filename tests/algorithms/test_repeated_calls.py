@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 
@@ -202,6 +203,14 @@ def doubled(x):
     return x * 2
 
 
+def added(k, x):
+    return x + k
+
+
+#: Changes from call to call.
+PARTIAL = functools.partial(added, 0)
+
+
 def shifted(x):
     return doubled(x) + STEP
 
@@ -221,11 +230,13 @@ def test_what_functions_take_from_their_module(accelerator_view, numbers, monkey
         monkeypatch.setattr(f"{here}TABLE", tables[k % 2])
         monkeypatch.setattr(f"{here}doubled", functions[k // 3 % 2])
         factor = 2 + k // 3 % 2
+        monkeypatch.setattr(f"{here}PARTIAL", functools.partial(added, k))
         for f, values, expected in (
             (shifted, numbers, raw * factor + k),
             (lambda x: shifted(x), numbers, raw * factor + k),
             (lambda x: TABLE[amp.int32(x * 4)] - abs(-x), numbers, (raw * 4).astype(np.int32) + k % 2 - raw),
             (lambda p: p.x + p.step, points, raw * 5),
+            (lambda x: PARTIAL(x) * 2, numbers, (raw + k) * 2),
             (lambda x: np.maximum(x, 0.5) + max(x, STEP), numbers, np.maximum(raw, 0.5) + np.maximum(raw, k)),
         ):
             np.testing.assert_allclose(np.asarray(alg.transform(f, values)), expected, rtol=1e-6)

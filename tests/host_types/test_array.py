@@ -20,6 +20,7 @@ from vkamp import (
     extent,
     float32,
     int32,
+    struct,
     uint32,
 )
 from vkamp.errors import AmpError, OutOfMemoryError, UnsupportedFeatureError
@@ -84,6 +85,21 @@ class TestConstruction:
             assert d.accelerator_view is other
             assert np.asarray(d)[0, 0] == 50
         np.testing.assert_array_equal(np.asarray(array(extent(15), float32, b.view_as(15))), RAW.ravel())
+
+    def test_data_without_the_class_of_its_structs(self):
+        @struct
+        class Pair:
+            a: int32
+            b: float32
+
+        plain = np.ones(5, [("a", np.int32), ("b", np.float32)])
+        for made in (
+            array(extent(5), Pair, plain),
+            array(extent(5), Pair, array(plain)),
+            array(plain, Pair),
+        ):
+            assert made.dtype.type is Pair.dtype.type
+            assert np.asarray(made).tolist() == plain.tolist()
 
     def test_structs(self):
         point = np.dtype([("x", np.float32), ("n", np.int32, (2,))])

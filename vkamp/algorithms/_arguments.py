@@ -59,11 +59,11 @@ def target(out: Any) -> Any:
     return out
 
 
-def refuse_type(out: Any, dtype: np.dtype[Any], *, is_computed_in: bool = False) -> None:
+def refuse_type(out: Any, dtype: np.dtype[Any]) -> None:
     """Raises TypeError if the elements of ``out`` have a type to which kernels do not convert those of the result."""
     if out.dtype == dtype:
         return
-    if not _converts(dtype, out.dtype) or (is_computed_in and computed_as(out.dtype) != computed_as(dtype)):
+    if not _converts(dtype, out.dtype):
         raise TypeError(f"out has {out.dtype} elements, but the result has {dtype}")
 
 
@@ -83,13 +83,12 @@ def output(
     *sources: lazy.Lazy,
     in_place: bool = False,
     in_any_order: bool = False,
-    is_computed_in: bool = False,
 ) -> Any:
     """``out`` as a container of that extent, or a new array.
 
     It must not overlap the sources. With ``in_place`` it may be one of them, whose element at each position is read
-    before the result is stored there; with ``in_any_order``, all elements are. With ``is_computed_in``, kernels combine
-    its elements, so it must have the type of the result. Raises TypeError or AmpError if ``out`` does not fit.
+    before the result is stored there; with ``in_any_order``, all elements are. Raises TypeError or AmpError if ``out``
+    does not fit.
     """
     extent = amp.extent(extent)
     if out is None or out is lazy.discard:
@@ -97,7 +96,7 @@ def output(
     out = target(out)
     if out.extent != extent:
         raise amp.AmpError(f"out has {out.extent!r}, but the result has {extent!r}")
-    refuse_type(out, element(dtype), is_computed_in=is_computed_in)
+    refuse_type(out, element(dtype))
     refuse_overlap(out, *sources, in_place=in_place, in_any_order=in_any_order)
     return out
 
@@ -128,6 +127,17 @@ def refuse_overlap(out: Any, *sources: lazy.Lazy, in_place: bool = False, in_any
             is_fine = in_place and out.has_elements_of(container) and not any(each is container for each in elsewhere)
             if out.overlaps(container) and not is_fine:
                 raise amp.AmpError("out overlaps an input: give it memory of its own")
+
+
+@contextmanager
+def apart(result: Any, source: lazy.Lazy, view: amp.accelerator_view) -> Iterator[Any]:
+    """A target that does not overlap a source: the result, or an array that is copied to it at the end."""
+    if not any(result.overlaps(each) for each in source.containers()):
+        yield result
+    else:
+        made = amp.array(result.extent, result.dtype, accelerator_view=view)
+        yield made
+        amp.copy(made, result)
 
 
 def outputs(out: Any, n: int) -> tuple[Any, ...]:

@@ -44,7 +44,7 @@ from vkamp.algorithms._operators import (
     like,
 )
 from vkamp.algorithms.by_key import scan_by_key
-from vkamp.algorithms.counted import counted
+from vkamp.algorithms.counted import counted, of_one_count
 from vkamp.algorithms.extremes import argmin
 from vkamp.algorithms.merge_sort import comparison
 from vkamp.algorithms.reduce import reduce
@@ -247,7 +247,7 @@ def _by_key(
     for_keys, for_values = outputs(out, 2)
     heads = Heads(lazy.of(names), eq)
     sums = scan_by_key(names, given, op, eq=eq, **rest)
-    return (
+    return of_one_count(
         select(names, flags=UpToCount(heads, count, 0), out=for_keys, **rest),
         select(sums, flags=lazy.At(Tails(lazy.of(count.view)), heads), out=for_values, **rest),
     )
@@ -264,7 +264,8 @@ def _unique_by_key(
     plain, count = together([keys, values])
     flags = UpToCount(Heads(lazy.of(plain[0]), eq), count, 0)
     targets = outputs(out, 2)
-    return tuple(select(each, flags=flags, out=to, **rest) for each, to in zip(plain, targets, strict=True))
+    first, second = (select(each, flags=flags, out=to, **rest) for each, to in zip(plain, targets, strict=True))
+    return of_one_count(first, second)
 
 
 # -- searches and comparisons --------------------------------------------------------------------------------------

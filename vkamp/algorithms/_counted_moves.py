@@ -16,7 +16,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import axis_of, in_words, output, place, target
+from vkamp.algorithms._arguments import apart, axis_of, in_words, output, place, target
 from vkamp.algorithms._counted_parts import (
     Flipped,
     FromStart,
@@ -49,12 +49,9 @@ def _at(c: counted, f: Any, out: Any, accelerator_view: Any, times: int = 1) -> 
     view = place(accelerator_view, source, out)
     extent = amp.extent(times * source.extent[0])
     result = output(out, extent, c.dtype, view, source, in_place=True, in_any_order=True)
-    is_in_place = any(result.overlaps(each) for each in source.containers())
-    made = output(None, extent, result.dtype, view) if is_in_place else result
-    values, words = in_words(source, made)
-    store(view, lazy.At(f, values, extent), words)
-    if is_in_place:
-        amp.copy(made, result)
+    with apart(result, source, view) as made:
+        values, words = in_words(source, made)
+        store(view, lazy.At(f, values, extent), words)
     return counted(result, c.count if times == 1 else _times(c.count, times, view))
 
 

@@ -12,7 +12,7 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import target, value
 from vkamp.algorithms._operators import identity_of
-from vkamp.algorithms.counted import counted
+from vkamp.algorithms.counted import counted, of_one_count
 from vkamp.algorithms.rearrange import concat
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.select import select
@@ -53,6 +53,7 @@ def _reduced(
     a: Any, op: Any = functional.plus, init: Any = None, *, axis: Any = None, keepdims: bool = False, **_: Any
 ) -> Any:
     a = np.asarray(a)
+    a = a.astype(lazy.computed_as(a.dtype))
     if init is not None:
         return _everywhere(value(init, a.dtype), a, axis, keepdims)
     try:
@@ -93,7 +94,12 @@ def _different_elements(a: Any, *_: Any, accelerator_view: Any = None, out: Any 
 
 
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda a, *, axis=None, keepdims=False, **_: function(np.asarray(a), axis=axis, keepdims=keepdims)
+    def call(a: Any, *, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
+        a = np.asarray(a)
+        # Structs have no order of their own.
+        return function(a if a.dtype.names is None else np.empty(a.shape, np.uint8), axis=axis, keepdims=keepdims)
+
+    return call
 
 
 def _positions(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,6 +108,16 @@ def _positions(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _alike(a: Any, *_: Any, dtype: Any = None, **__: Any) -> Any:
     return np.array(a, dtype)
+
+
+def _row(a: Any, *_: Any, **__: Any) -> Any:
+    return np.ravel(a)
+
+
+def _computed(a: Any, *_: Any, axis: Any = None, **__: Any) -> Any:
+    """Results of the type in which kernels compute, in a row unless there is an axis."""
+    a = np.asarray(a)
+    return np.empty(a.size if axis is None else a.shape, lazy.computed_as(a.dtype))
 
 
 def _transformed(f: Any, *inputs: Any, dtype: Any = None, **_: Any) -> Any:
@@ -189,7 +205,7 @@ def _different(a: Any, **named: Any) -> Any:
 
 def _merged(a: Any, b: Any, *_: Any, **named: Any) -> Any:
     other = b if is_empty(a) else a
-    return _alike(other) if is_empty(other) else copy(lazy.of(other).flat(), **named)
+    return _row(other) if is_empty(other) else copy(lazy.of(other).flat(), **named)
 
 
 def _merged_by_key(
@@ -236,9 +252,9 @@ def _histogram(a: Any, bins: int = 10, range: Any = None, weights: Any = None, *
 
 
 def _segment_results(a: Any, segments: Any, op: Any = functional.plus, init: Any = None, **named: Any) -> Any:
-    a = np.asarray(a)
+    a = _computed(a)
     if isinstance(segments, (int, np.integer)):
-        return a.ravel()
+        return a
     offsets = np.asarray(segments)
     if offsets.dtype.itemsize == 1:
         return _none()(a, **named)
@@ -249,13 +265,18 @@ def _segment_results(a: Any, segments: Any, op: Any = functional.plus, init: Any
     return np.full(max(offsets.size - 1, 0), empty, a.dtype)
 
 
-def _of_keys(keys: Any, values: Any, *_: Any, out: Any = None, accelerator_view: Any = None, **__: Any) -> Any:
-    _same_length(None)(keys, values)
-    for_keys, for_values = out or (None, None)
-    return tuple(
-        _counted(np.asarray(each).dtype, accelerator_view, target)
-        for each, target in ((keys, for_keys), (values, for_values))
-    )
+def _of_keys(computes: bool) -> Callable[..., Any]:
+    """No keys and no values, of the type of the values or the one in which kernels compute with them."""
+
+    def call(keys: Any, values: Any, *_: Any, out: Any = None, accelerator_view: Any = None, **__: Any) -> Any:
+        _same_length(None)(keys, values)
+        for_keys, for_values = out or (None, None)
+        dtype = np.asarray(values).dtype
+        kind = lazy.computed_as(dtype) if computes else dtype
+        found = _counted(np.asarray(keys).dtype, accelerator_view, for_keys)
+        return of_one_count(found, _counted(kind, accelerator_view, for_values))
+
+    return call
 
 
 def _taken(values: Any, at: Any, axis: int | None = None, **_: Any) -> Any:
@@ -293,6 +314,9 @@ def _of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+#: Functions whose results for conditions have other types than those for small integers.
+_OF_CONDITIONS = frozenset(("cumulative_prod", "cumulative_sum", "prod", "sum"))
+
 _RESULTS: dict[str, Callable[..., Any]] = {
     "sum": lambda a, *, axis=None, keepdims=False, dtype=None, **_: np.sum(a, axis, dtype, keepdims=keepdims),
     "prod": lambda a, *, axis=None, keepdims=False, dtype=None, **_: np.prod(a, axis, dtype, keepdims=keepdims),
@@ -307,7 +331,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "transform_reduce": lambda f, op, a, *more, init=None, axis=None, keepdims=False, **_: _reduced(
         _transformed(f, a, *more), op, init, axis=axis, keepdims=keepdims
     ),
-    "vdot": lambda a, b, **_: np.sum(np.asarray(a)),
+    "vdot": lambda a, b, **_: np.sum(np.empty(0, np.result_type(_computed(a), _computed(b)))),
     "count": _always(np.int32(0)),
     "count_if": _always_along(np.int32(0)),
     "count_nonzero": _always_along(np.int32(0)),
@@ -331,9 +355,9 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "roll": _alike,
     "replace": _alike,
     "replace_if": _alike,
-    "adjacent_difference": _alike,
-    "sort": _alike,
-    "scan": _alike,
+    "adjacent_difference": lambda a, *_, **__: np.empty(np.shape(a), lazy.computed_as(_dtype_of(a))),
+    "sort": lambda a, *, axis=-1, **_: _row(a) if axis is None else _alike(a),
+    "scan": _computed,
     "argsort": lambda a, *, axis=-1, **_: np.empty(np.shape(a) if axis is not None else 0, np.int32),
     "sort_by_key": lambda *arrays, **_: tuple(np.empty_like(each) for each in arrays),
     "topk": _top,
@@ -341,7 +365,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "unique": _different_elements,
     "unique_consecutive": _different_elements,
     "nonzero": lambda a, *, out=None, accelerator_view=None: _counted(np.int32, accelerator_view, out),
-    "partition": lambda a, *_, **__: (_alike(a), np.int32(0)),
+    "partition": lambda a, *_, **__: (_row(a), np.int32(0)),
     "run_length_encode": lambda a, *_, **named: _different_elements(a, return_counts=True, **named),
     "bincount": lambda a, weights=None, minlength=0, *, bins=None, **_: _counts(
         minlength if bins is None else bins, weights
@@ -351,7 +375,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "stack": _stacked,
     "cummax": _cumulative(functional.max, None),
     "cummin": _cumulative(functional.min, None),
-    "cumulative_prod": _cumulative(functional.multiplies, lambda a, dtype: np.empty(0, dtype or a.dtype)),
+    "cumulative_prod": _cumulative(functional.multiplies, np.cumprod),
     "cumulative_sum": _cumulative(functional.plus, np.cumsum),
     "diff": _of_numpy(np.diff),
     "digitize": lambda a, *_, **__: np.zeros(_shape_of(a), np.int32),
@@ -371,22 +395,22 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "minmax": lambda a, **named: (_extreme(np.min)(a, **named), _extreme(np.max)(a, **named)),
     "mismatch": _same_length(np.int32(-1)),
     "nth_element": _refused("a position"),
-    "partition3": lambda a, *_, **__: (_alike(a), np.int32(0), np.int32(0)),
+    "partition3": lambda a, *_, **__: (_row(a), np.int32(0), np.int32(0)),
     "partition_point": _always(np.int32(0)),
     "permute_dims": _of_numpy(np.transpose),
     "quantile": _refused("a quantile"),
-    "reduce_by_key": _of_keys,
+    "reduce_by_key": _of_keys(True),
     "repeat": lambda a, count, *, axis=None, **_: np.repeat(np.asarray(a), count, axis),
     "rotate": _alike,
     "run_length_decode": lambda values, lengths, **_: _same_length(_alike(values))(values, lengths),
-    "scan_by_key": lambda keys, values, *_, **__: _same_length(_alike(values))(keys, values),
+    "scan_by_key": lambda keys, values, *_, **__: _same_length(_computed(values))(keys, values),
     "scatter": _scattered,
     "scatter_reduce": _scattered,
     "search": lambda a, b, *_, **__: np.int32(0 if is_empty(b) else -1),
     "search_n": lambda a, count, *_, **__: np.int32(0 if count < 1 else -1),
     "segmented_reduce": _segment_results,
-    "segmented_scan": lambda a, *_, **__: _alike(np.ravel(a)),
-    "segmented_sort": lambda a, *_, **__: _alike(np.ravel(a)),
+    "segmented_scan": lambda a, *_, **__: _computed(a),
+    "segmented_sort": _row,
     "set_difference": _of_sets(True, False, _whole),
     "set_intersection": _of_sets(False, False, _whole),
     "set_symmetric_difference": _of_sets(True, True, _whole),
@@ -398,7 +422,7 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "tile_repeat": _of_numpy(np.tile),
     "transpose": _of_numpy(np.transpose),
     "union1d": _of_sets(True, True, _different),
-    "unique_by_key": _of_keys,
+    "unique_by_key": _of_keys(False),
     "where": _chosen,
 }
 
@@ -408,16 +432,18 @@ def result(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     known = _RESULTS.get(name)
     if known is None:
         raise amp.AmpError(f"{name} of an empty array: containers have at least one element")
-    args = tuple([_on_the_host(each) for each in args])
-    named = {param: _on_the_host(each) for param, each in named.items()}
+    keeps_bool = name in _OF_CONDITIONS
+    args = tuple([_on_the_host(each, keeps_bool) for each in args])
+    named = {param: _on_the_host(each, keeps_bool) for param, each in named.items()}
     return _stored(known(*args, **named), named.get("out"))
 
 
-def _on_the_host(given: Any) -> Any:
-    """An empty lazy input as an array without elements."""
-    if not (isinstance(given, lazy.Lazy) and is_empty(given)):
-        return given
-    return np.empty(tuple(given.extent), lazy.dtype_of(given))
+def _on_the_host(given: Any, keeps_bool: bool) -> Any:
+    """An empty lazy input as an array without elements, and an array of bool as one of uint8, as memory has them."""
+    if isinstance(given, lazy.Lazy) and is_empty(given):
+        return np.empty(tuple(given.extent), lazy.dtype_of(given))
+    is_bool = isinstance(given, np.ndarray) and given.dtype == np.bool_ and given.size == 0
+    return given.view(np.uint8) if is_bool and not keeps_bool else given
 
 
 def _stored(found: Any, out: Any) -> Any:

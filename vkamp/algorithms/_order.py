@@ -1,4 +1,4 @@
-"""Checks of functions that order elements: complex numbers have no order, and are refused before anything runs."""
+"""Checks of functions that order elements: those without an order are refused before anything runs."""
 
 from __future__ import annotations
 
@@ -57,18 +57,28 @@ _LACKING = (
 )  # fmt: skip
 
 
+#: Functions that order the digits of numbers, and not by a comparison.
+_OF_DIGITS = frozenset(("intersect1d", "isin", "setdiff1d", "topk", "union1d", "unique"))
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    """The type of an input's elements, or of a number."""
+    if isinstance(value, lazy.Lazy):
+        return lazy.dtype_of(value)
+    if isinstance(value, (amp.array, amp.array_view, counted, device_scalar, np.ndarray, np.generic)):
+        found: np.dtype[Any] = value.dtype
+        return found
+    return np.dtype(complex if isinstance(value, complex) else getattr(value, "dtype", np.int32))
+
+
 def is_complex(value: Any) -> bool:
     """Whether an input has complex elements, or is a complex number."""
-    if isinstance(value, lazy.Lazy):
-        return lazy.dtype_of(value).kind == "c"
-    if isinstance(value, (amp.array, amp.array_view, counted, device_scalar, np.ndarray, np.generic)):
-        return value.dtype.kind == "c"
-    return isinstance(value, complex) or np.dtype(getattr(value, "dtype", np.int32)).kind == "c"
+    return _dtype(value).kind == "c"
 
 
 def check_of(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], None] | None:
-    """The check that raises TypeError if a function would order complex elements; ``None`` for functions that order
-    nothing.
+    """The check that raises TypeError if a function would order complex elements, or structs by their digits; ``None``
+    for functions that order nothing.
     """
     name = function.__name__
     ordering = _TABLE.get(name)
@@ -83,6 +93,8 @@ def check_of(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[st
             how = [_given(args, named, each) for each in by]
             if all(each is None or each in _LACKING for each in how):
                 raise TypeError(f"complex numbers have no order, which {name} needs: {ordering.advice}")
+        if name in _OF_DIGITS and any(_dtype(_given(args, named, each)).names is not None for each in inputs):
+            raise TypeError(f"structs have no order, which {name} needs: {ordering.advice}")
 
     return check
 

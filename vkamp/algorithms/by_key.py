@@ -14,7 +14,7 @@ from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import element, output, outputs, place, value
 from vkamp.algorithms._operators import Heads, closed, identity_of
 from vkamp.algorithms.by_key_forms import reduce_runs_into, scan_runs_into
-from vkamp.algorithms.counted import counted
+from vkamp.algorithms.counted import counted, of_one_count
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.segments import After, Exclusive, Tails, first_of, scan_pairs
 from vkamp.algorithms.select import selected, target_of
@@ -94,7 +94,7 @@ def reduce_by_key(
     heads = Heads(names, eq)
     found = scan_pairs(view, source, heads, op, dtype)
     tails = lazy.At(Tails(lazy.constant(source.extent[0], 1)), heads)
-    return (
+    return of_one_count(
         selected(heads, names, for_keys, view),
         selected(tails, lazy.map(first_of, lazy.Elements(found)), for_values, view, dtype=dtype),
     )
@@ -116,4 +116,4 @@ def unique_by_key(
     names, source = _pair(keys, values)
     view = place(accelerator_view, source, names, for_keys, for_values)
     heads = Heads(names, eq)
-    return selected(heads, names, for_keys, view), selected(heads, source, for_values, view)
+    return of_one_count(selected(heads, names, for_keys, view), selected(heads, source, for_values, view))

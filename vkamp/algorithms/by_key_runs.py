@@ -82,7 +82,7 @@ def _put(
     keys_out: Any, values_out: Any, unused: Any, before: Any, total: Any, at: Any, key: Any, x: Any, eq: Any, op: Any,
     *, own_keys: amp.constant, own_values: amp.constant,
 ) -> Any:  # fmt: skip
-    """Stores the run number ``at - 1`` if an element begins the next run.
+    """Stores the value of the run number ``at - 1``, and the key of the next one, if an element begins that.
 
     Returns the element's key, the value so far, and the number of the next run. If the results have room for all
     elements, other values go to an unused position, which avoids a branch.
@@ -90,9 +90,9 @@ def _put(
     is_same = eq(before, key)
     both = op(total, x)
     if own_keys:
-        keys_out[unused if is_same else at - 1] = before
-    elif not is_same and at - 1 < keys_out.extent[0]:
-        keys_out[at - 1] = before
+        keys_out[unused if is_same else at] = key
+    elif not is_same and at < keys_out.extent[0]:
+        keys_out[at] = key
     if own_values:
         values_out[unused if is_same else at - 1] = total
     elif not is_same and at - 1 < values_out.extent[0]:
@@ -105,8 +105,8 @@ def reduce_pieces(
     t_idx, keys, values, totals, counts, keys_out, values_out, count, n, length, eq, op, *,
     own_keys: amp.constant, own_values: amp.constant,
 ):  # fmt: skip
-    """Stores the key and the combination of each run that ends in a piece, because another one begins there, and
-    those of the last run.
+    """Stores the key of each run that begins in a piece, and the combination of each that ends there, because another
+    one begins, or because it is the last one.
     """
     piece = t_idx.global_[0]
     first = piece * length
@@ -120,6 +120,7 @@ def reduce_pieces(
         at = counts[piece]
         if piece == 0:
             total = values.value(0).copy()
+            keys_out[0] = before
             at = 1
         middle = min((start + 3) // 4 * 4, end)
         for i in range(start, middle):
@@ -149,8 +150,6 @@ def reduce_pieces(
             )  # fmt: skip
         if end == n:
             count[0] = at
-            if at - 1 < keys_out.extent[0]:
-                keys_out[at - 1] = before
             if at - 1 < values_out.extent[0]:
                 values_out[at - 1] = total
 

@@ -87,3 +87,8 @@ class counted:
 
     def __repr__(self) -> str:
         return f"<counted, at most {self._room} {self.dtype}>"
+
+
+def of_one_count(first: counted, second: counted) -> tuple[counted, counted]:
+    """The results of a call, both of which have the count of the first one, so that functions take them together."""
+    return first, counted(second.values, first.count, second._most, second._axis)

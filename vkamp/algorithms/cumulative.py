@@ -12,7 +12,6 @@ from vkamp.algorithms._arguments import (
     computed_as,
     dtype_of,
     element,
-    in_a_row,
     is_float_of_memory,
     output,
     place,
@@ -21,7 +20,7 @@ from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide,
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms._results import type_of_sums
 from vkamp.algorithms.reduce_axis import AxisLines, begin_of, line_of, lines_of
-from vkamp.algorithms.scan import scan_any
+from vkamp.algorithms.scan import computed_in, scan_any
 from vkamp.algorithms.transform import store
 
 #: The operators of 64-bit integers in two words.
@@ -110,13 +109,13 @@ def _cumulative(
     view = place(accelerator_view, source, out)
     shape = list(source.extent)
     shape[axis] += include_initial
-    result = output(out, tuple(shape), element(dtype), view, source, in_place=not include_initial, is_computed_in=True)
+    result = output(out, tuple(shape), element(dtype), view, source, in_place=not include_initial)
     values, init = source.flat(), None
     if include_initial:
         lines = AxisLines(lines.outer, lines.n + 1, lines.inner, lines.shape)
         values = lazy.At(_Longer(lines), values, lines.outer * lines.n * lines.inner)
         init = identity_of(op, dtype)
-    with in_a_row(result, view) as row:
+    with computed_in(result, dtype, view) as row:
         if op in _WIDE and lacks(view, dtype):
             wide, init = widened(values, view), None if init is None else (init, 0)
             scan_any(view, wide, lines, row.reinterpret_as(amp.uint2), _WIDE[op], inclusive=init is None, init=init)

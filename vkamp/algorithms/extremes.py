@@ -26,9 +26,7 @@ _TILES = 1024
 
 
 class _Better:
-    """Selects from two positions the one with the better element, and the first one if the elements are equal or
-    NaN.
-    """
+    """Selects from two positions the one with the better element, and the first one if the elements are equal."""
 
     __slots__ = ("less", "values")
 
@@ -37,17 +35,25 @@ class _Better:
 
     @amp.func
     def __call__(self, i: Any, j: Any) -> Any:
-        x = self.values.value(i)
-        y = self.values.value(j)
-        if x != x:
-            return i
-        return j if y != y or self.less(y, x) else i
+        return j if self.less(self.values.value(j), self.values.value(i)) else i
+
+
+class _BetterOrNaN(_Better):
+    """As ``_Better`` for floats; a NaN is better than any number."""
+
+    __slots__ = ()
+
+    @amp.func
+    def __call__(self, i: Any, j: Any) -> Any:
+        return j if _is_better(self.values.value(i), self.values.value(j), self.less, has_nan=True) else i
 
 
 @amp.func
-def _is_better(x: Any, y: Any, less: Any) -> Any:
+def _is_better(x: Any, y: Any, less: Any, *, has_nan: amp.constant) -> Any:
     """Whether an element after ``x`` is better."""
-    return x == x and (y != y or less(y, x))
+    if has_nan:
+        return x == x and (y != y or less(y, x))
+    return less(y, x)
 
 
 @amp.kernel
@@ -62,7 +68,9 @@ def extreme_of_runs(t_idx, source, out, n, length, less, *, has_nan: amp.constan
         end = first + min(length, n - first)
         best = source.value(first).copy()
         at = first
-        found_nan = has_nan and best != best
+        found_nan = False
+        if has_nan:
+            found_nan = best != best
         for k in range(first // 4, end // 4):
             a, b, c, d = source.four(k)
             if has_nan:
@@ -81,10 +89,11 @@ def extreme_of_runs(t_idx, source, out, n, length, less, *, has_nan: amp.constan
             at += 1
         for i in range(end // 4 * 4, end):
             w = source.value(i)
-            if not found_nan and (less(w, best) or (has_nan and w != w)):
+            if not found_nan and _is_better(best, w, less, has_nan=has_nan):
                 best = w.copy()
                 at = i
-                found_nan = has_nan and w != w
+                if has_nan:
+                    found_nan = w != w
         out[run] = at
 
 
@@ -110,7 +119,7 @@ class _First:
 
 
 @amp.kernel
-def extreme_of_tiles(t_idx, source, out, n, length, less, op):
+def extreme_of_tiles(t_idx, source, out, n, length, less, op, *, has_nan: amp.constant):
     """The position of the first best element of one block; neighbouring threads load neighbouring elements."""
     begin = t_idx.tile[0] * length
     end = min(begin + length, n)
@@ -123,12 +132,12 @@ def extreme_of_tiles(t_idx, source, out, n, length, less, op):
             k = min(start + j * TILE + t_idx.local[0], end // 4 - 1)
             x[4 * j], x[4 * j + 1], x[4 * j + 2], x[4 * j + 3] = source.four(k)
         for j in amp.static_range(16):
-            if _is_better(best, x[j], less):
+            if _is_better(best, x[j], less, has_nan=has_nan):
                 best = x[j].copy()
                 at = 4 * min(start + j // 4 * TILE + t_idx.local[0], end // 4 - 1) + j % 4
     for i in range(end // 4 * 4, end):
         x_last = source.value(i).copy()
-        if _is_better(best, x_last, less):
+        if _is_better(best, x_last, less, has_nan=has_nan):
             best = x_last.copy()
             at = i
     first = tile.reduce(t_idx, at, op, TILE)
@@ -142,12 +151,12 @@ def _along_line(idx, found, n, inner):
     found[idx] = found[idx] // inner % n
 
 
-def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better: _Better) -> Any:
+def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, better: _Better) -> Any:
     """The positions of the best elements of pieces of the input.
 
     The best element is kept in a register: an operator on positions would load it again.
     """
-    n = source.extent[0]
+    n, less, has_nan = source.extent[0], better.less, isinstance(better, _BetterOrNaN)
     in_runs = _choose.form_of(view) == "runs"
     if in_runs:
         split = _choose.runs(view, n, longest_run(view, source, less))
@@ -156,14 +165,17 @@ def _of_pieces(view: amp.accelerator_view, source: lazy.Lazy, less: Any, better:
     found = amp.array(amp.extent(split.pieces), np.int32, accelerator_view=view)
     if in_runs:
         domain = _choose.domain_of_runs(view, split)
-        has_nan = lazy.computed_type(source).kind not in "iub"
-        amp.parallel_for_each(
-            view, domain, extreme_of_runs, source, found, n, split.length, less, has_nan=has_nan
-        )  # fmt: skip
+        amp.parallel_for_each(view, domain, extreme_of_runs, source, found, n, split.length, less, has_nan=has_nan)
     else:
         domain = amp.extent(split.pieces * TILE).tile(TILE)
-        amp.parallel_for_each(view, domain, extreme_of_tiles, source, found, n, split.length, less, _First(better))
+        amp.parallel_for_each(
+            view, domain, extreme_of_tiles, source, found, n, split.length, less, _First(better), has_nan=has_nan
+        )  # fmt: skip
     return found
+
+
+def _has_nan(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "fc" or lazy.is_float_of_memory(dtype)
 
 
 def _extreme(
@@ -174,11 +186,11 @@ def _extreme(
     if isinstance(axis, tuple):
         raise TypeError(f"a position is along one axis, not {axis}")
     source, lines = in_lines(source, axis, keepdims)
-    better = _Better(source, less)
+    better = (_BetterOrNaN if _has_nan(lazy.dtype_of(source)) else _Better)(source, less)
     with result_row(out, shape_of(lines), np.dtype(np.int32), view, source) as (found, row):
         places: lazy.Lazy = lazy.arange(source.extent[0])
         if lines is None:
-            places = lazy.Elements(_of_pieces(view, source, less, better))
+            places = lazy.Elements(_of_pieces(view, source, better))
         combine(view, places, lines, row, better)
         if lines is not None:
             amp.parallel_for_each(view, row.extent, _along_line, row, lines.n, lines.inner)

@@ -352,10 +352,15 @@ def bincount(
     The result has ``bins`` elements; negative and larger numbers are not counted. Without ``bins``, the call waits for
     the largest number, and the result is as long as this number needs, but at least ``minlength``.
     """
+    if isinstance(a, np.ndarray) and a.dtype.kind in "iu" and a.dtype.itemsize == 8:
+        # numpy's type for integers; the device may lack it.
+        a = np.clip(a, max(_LEAST, np.iinfo(a.dtype).min), _LARGEST).astype(np.int32)
     given = _given(a, weights, out, accelerator_view)
-    source = given.source
-    if dtype_of(source).kind not in "iub" or dtype_of(source).itemsize > 4:
-        raise TypeError(f"bincount takes integers of up to 32 bits, not {dtype_of(source)}")
+    source, dtype = given.source, dtype_of(given.source)
+    if dtype.kind not in "iub":
+        raise TypeError(f"bincount takes integers, not {dtype}")
+    if dtype.itemsize == 8:
+        source = lazy.map(_int32_of_signed if dtype.kind == "i" else _int32_of_unsigned, source)
     if bins is None:
         least, largest = minmax(source, accelerator_view=given.view)
         if least.item() < 0:
@@ -366,9 +371,23 @@ def bincount(
     return _totals(given, lazy.map(_int32, histogram_tiles.in_words(source)), bins, out)
 
 
+#: The bounds of int32, which no number of a bin reaches.
+_LEAST, _LARGEST = -(1 << 31), (1 << 31) - 1
+
+
 @amp.func
 def _int32(x: Any) -> Any:
     return amp.int32(x)
+
+
+@amp.func
+def _int32_of_signed(x: Any) -> Any:
+    return amp.int32(min(max(x, _LEAST), _LARGEST))
+
+
+@amp.func
+def _int32_of_unsigned(x: Any) -> Any:
+    return amp.int32(min(x, _LARGEST))
 
 
 class _Among:

@@ -17,6 +17,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional
+from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.dispatch.call_cache import uncounted
 from vkamp.lang.strided import is_aligned
@@ -513,8 +514,15 @@ def of(a: Any) -> Lazy:
 
 
 def _input(a: Any) -> Lazy:
-    """An input of a lazy input, which may be empty if it is a lazy one."""
-    return a if isinstance(a, Lazy) else of(a)
+    """An input of a lazy one, which may be empty; a ``counted`` waits for its count."""
+    if isinstance(a, Lazy):
+        return a
+    if isinstance(a, counted):
+        a = a.trim() if len(a) else np.asarray(a)
+    if isinstance(a, np.ndarray) and a.ndim == 1 and a.size == 0:
+        none = np.zeros(1, np.uint8 if a.dtype == np.bool_ else a.dtype)
+        return _Take(of(none), _Arange(0, 0, 1))
+    return of(a)
 
 
 def function_of(f: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import axis_of, element, output, place
+from vkamp.algorithms._arguments import apart, axis_of, element, output, place
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.transform import Mirrored, moved
@@ -167,14 +167,14 @@ def tile_repeat(
 def rotate(a: Any, middle: int, *, out: Any = None, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """The elements from ``middle`` on, then those before it (C++: ``rotate``).  ``out`` may be the input."""
     source = lazy.of(a)
-    if source.extent.rank != 1 or not 0 <= middle <= source.extent[0]:
+    if source.extent.rank != 1:
+        raise TypeError(f"rotate needs rank 1, not {source.extent!r}: roll has axis=")
+    if not 0 <= middle <= source.extent[0]:
         raise ValueError(f"position {middle} is outside of {source.extent!r}")
     view = place(accelerator_view, source, out)
     result = output(out, source.extent, element(dtype_of(source)), view, source, in_place=True, in_any_order=True)
-    in_place = any(result.overlaps(each) for each in source.containers())
-    turned = moved(lambda x: Mirrored(x, 0, middle, 1), source, None if in_place else result, view)
-    if in_place:
-        amp.copy(turned, result)
+    with apart(result, source, view) as turned:
+        moved(lambda x: Mirrored(x, 0, middle, 1), source, turned, view)
     return result
 
 

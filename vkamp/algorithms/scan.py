@@ -11,7 +11,11 @@ the pieces before it. The order of the operations does not depend on the device'
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 import vkamp as amp
 from vkamp import tile
@@ -203,8 +207,8 @@ def scan(
     dtype = element(computed)
     if init is None and not inclusive:
         init = identity_of(op, dtype)
-    result = output(out, source.extent, dtype, view, source, in_place=True, is_computed_in=True)
-    with in_a_row(result, view) as row:
+    result = output(out, source.extent, dtype, view, source, in_place=True)
+    with computed_in(result, dtype, view) as row:
         scan_any(
             view,
             source.flat(),
@@ -217,6 +221,18 @@ def scan(
             deterministic=deterministic,
         )
     return result
+
+
+@contextmanager
+def computed_in(result: Any, dtype: np.dtype[Any], view: amp.accelerator_view) -> Iterator[Any]:
+    """A row in which kernels combine elements of a type: that of the result, or one that is converted at the end."""
+    if computed_as(result.dtype) == computed_as(dtype):
+        with in_a_row(result, view) as row:
+            yield row
+    else:
+        made = amp.array(result.extent, element(dtype), accelerator_view=view)
+        yield made.reshape(-1)
+        store(view, lazy.Elements(made), result)
 
 
 def scan_any(

@@ -15,7 +15,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy, search_tiles
-from vkamp.algorithms._arguments import computed_type, output, place, value
+from vkamp.algorithms._arguments import computed_type, in_a_row, output, place, value
 from vkamp.algorithms._exact import exactly
 from vkamp.algorithms._operators import NOWHERE, Flag, Is, PairPositions, PositionsWhere, Swapped, like, sorts_before
 from vkamp.algorithms._results import result_row
@@ -248,22 +248,26 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', not {side!r}")
-    source = lazy.of(ordered).flat()
+    source = lazy.of(ordered)
+    if source.extent.rank != 1:
+        raise TypeError(f"searchsorted needs a sorted input of rank 1, not {source.extent!r}")
     # numpy would read a container.
     is_number = not isinstance(values, (amp.array, amp.array_view, lazy.Lazy)) and np.ndim(values) == 0
     if is_number:
         number, side = like_elements(values, side, computed_type(source), less)
         queries: lazy.Lazy = lazy.constant(number, 1)
     else:
-        queries = lazy.of(values).flat()
+        queries = lazy.of(values)
         less = exactly(less, source, queries)
     view = place(accelerator_view, source, queries, out)
     result = output(out, queries.extent, np.dtype(np.int32), view, source, queries)
+    queries = queries.flat()
     n, right = source.extent[0], side == "right"
-    if _choose.form_of(view) == "tiles" and not is_number and search_tiles.can_stage(lazy.computed_type(source)):
-        search_tiles.search_into(view, source, queries, result, less, right=right)
-    else:
-        amp.parallel_for_each(view, queries.extent, _search, source, queries, result, n, less, right=right)
+    with in_a_row(result, view) as row:
+        if _choose.form_of(view) == "tiles" and not is_number and search_tiles.can_stage(lazy.computed_type(source)):
+            search_tiles.search_into(view, source, queries, row, less, right=right)
+        else:
+            amp.parallel_for_each(view, queries.extent, _search, source, queries, row, n, less, right=right)
     return device_scalar(result) if is_number else result
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import place
+from vkamp.algorithms._arguments import apart, element, output, place
+from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.select import select
 from vkamp.algorithms.sort import taken
-from vkamp.algorithms.transform import store
+from vkamp.algorithms.transform import store, take
 
 _ROUNDS = 24
 
@@ -90,7 +91,11 @@ def shuffle(a: Any, rng: Any, *, out: Any = None, accelerator_view: amp.accelera
     ``vkamp.rng.Generator``, from which 64 random bits are taken.  So there are at most 2^64 different orders.
     """
     source = lazy.of(a)
-    if source.extent.rank != 1:
-        raise TypeError(f"shuffle needs rank 1, not {source.extent!r}")
     view = place(accelerator_view, source, out)
-    return taken(view, source, permutation_of(view, source.extent[0], rng), out)
+    order = permutation_of(view, source.extent[0], rng)
+    if source.extent.rank == 1:
+        return taken(view, source, order, out)
+    result = output(out, source.extent, element(dtype_of(source)), view, source, in_place=True, in_any_order=True)
+    with apart(result, source, view) as made:
+        take(source, order, 0, out=made, accelerator_view=view)
+    return result

@@ -8,7 +8,17 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy, merge_sort, radix_sort, sort_lines_digits, sort_lines_tiles
-from vkamp.algorithms._arguments import axis_of, dtype_of, in_a_row, in_words, output, outputs, place, refuse_overlap
+from vkamp.algorithms._arguments import (
+    apart,
+    axis_of,
+    dtype_of,
+    in_a_row,
+    in_words,
+    output,
+    outputs,
+    place,
+    refuse_overlap,
+)
 from vkamp.algorithms._digits import bits_of, digits_of, words_in
 from vkamp.algorithms._results import result_row
 from vkamp.algorithms.sort_lines import along_lines, order_in_lines, sort_words
@@ -37,12 +47,9 @@ def taken(
     """The elements at given positions, in ``out`` or a new array, of the source's type unless ``dtype`` is given."""
     extent, dtype = order.extent, dtype_of(source) if dtype is None else dtype
     result = output(out, extent, dtype, view, source, in_place=True, in_any_order=True)
-    is_in_place = any(result.overlaps(each) for each in source.containers())
-    ordered = output(None, extent, dtype, view) if is_in_place else result
-    values, target = in_words(source, ordered)
-    store(view, lazy.take(values, order), target)
-    if is_in_place:
-        amp.copy(ordered, result)
+    with apart(result, source, view) as ordered:
+        values, target = in_words(source, ordered)
+        store(view, lazy.take(values, order), target)
     return result
 
 

@@ -336,8 +336,7 @@ def _member(out: Arguments, function: FunctionType, path: str, value: Any) -> Ar
 
 def _host_type(path: str, value: Any) -> HostType:
     advice = _advice()
-    name = path.rpartition(".")[2] if path.endswith("]") else path.replace(".", "_")
-    return HostType(advice.host_object(value), advice.host_advice(value, name, captured=True))
+    return HostType(advice.host_object(value), advice.host_advice(value, path.rpartition(".")[2], captured=True))
 
 
 def _operator(out: Arguments, function: FunctionType, name: str, value: Any) -> OperatorType:
@@ -363,7 +362,7 @@ def _captured_by(out: Arguments, function: FunctionType, origin: str, path: str,
         return _classify(out, function, path, value, captured=True)
     if operators.is_value(value) and origin != "builtin":
         return _captured_number(out, function, path, value)
-    if origin in ("global", "builtin"):
+    if origin in ("global", "builtin") and not isinstance(value, functools.partial):
         return None
     return _part_of_program(out, function, path, value)
 

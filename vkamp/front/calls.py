@@ -331,6 +331,10 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
         help_text = f"call one of its functions: `{text}.name({arguments})`"
     elif isinstance(value, BarrierRef):
         help_text = f"wait at it: `{text}.wait()`"
+    elif isinstance(value, Object) and isinstance(value.value, np.dtype) and value.value.names is not None:
+        help_text = (
+            "change the fields of a copy, `new = old.copy()`, or make the struct an @amp.struct, whose name makes one"
+        )
     elif isinstance(value, Object) and isinstance(value.value, np.dtype):
         help_text = f"write `{arguments or 'x'}.astype({text})`, or pass a type, which converts"
     ctx.fail("VKA210", node.func, text=text, what=ctx.describe(value), advice=help_text)

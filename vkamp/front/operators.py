@@ -128,7 +128,8 @@ def is_value(value: Any) -> bool:
 
 def is_handed_over(origin: str, value: Any) -> bool:
     """Whether a launch passes what a function captures; else it is part of the program."""
-    return is_object(value) or (is_value(value) and origin != "builtin")
+    is_passed = is_object(value) or isinstance(value, functools.partial)
+    return is_passed or (is_value(value) and origin != "builtin")
 
 
 def operator_type(value: Any, members: tuple[tuple[str, ArgType], ...]) -> OperatorType:

@@ -302,7 +302,8 @@ def _convert_array(values: NDArray[Any], dtype: np.dtype[Any] | None, what: str)
         element_dtype(values.dtype)
         return values
     if values.dtype == dtype:
-        return values
+        # The type of an @amp.struct equals that of its fields.
+        return values if values.dtype.type is dtype.type else values.view(dtype)
     structured = values.dtype.names is not None or dtype.names is not None
     if structured or not np.can_cast(values.dtype, dtype, "same_kind"):
         _refuse(values.dtype, dtype, what)
