@@ -169,6 +169,16 @@ _SAME: dict[Any, Any] = {
 _OF_OTHERS = (np.ufunc, type(operator.add))
 
 
+def _function(name: str, param: str, given: Any) -> Any:
+    """The function that stands for a given one in kernels; TypeError if it is none."""
+    if given is not None and not callable(given):
+        is_many = hasattr(given, "__len__") and not isinstance(given, str)
+        instead = ": give conditions as flags=" if is_many and name == "select" else ""
+        shown = type(given).__name__ if is_many else repr(given)
+        raise TypeError(f"{name} takes a function as {param}, not {shown}{instead}")
+    return _SAME.get(given, given) if type(given) in _OF_OTHERS else lazy.function_of(given)
+
+
 def with_edges(function: Any) -> Any:
     """A function of the package that also accepts the inputs described above."""
     name = function.__name__
@@ -188,12 +198,7 @@ def with_edges(function: Any) -> Any:
             named = {param: _trimmed(given) for param, given in named.items()}
         for position, param in functions:
             given = args[position] if position < len(args) else named.get(param)
-            if given is not None and not callable(given):
-                is_many = hasattr(given, "__len__") and not isinstance(given, str)
-                instead = ": give conditions as flags=" if is_many and name == "select" else ""
-                shown = type(given).__name__ if is_many else repr(given)
-                raise TypeError(f"{name} takes a function as {param}, not {shown}{instead}")
-            known = _SAME.get(given, given) if type(given) in _OF_OTHERS else lazy.function_of(given)
+            known = _function(name, param, given)
             if known is not given:
                 if position < len(args):
                     args = (*args[:position], known, *args[position + 1 :])
