@@ -518,10 +518,7 @@ def _input(a: Any) -> Lazy:
     if isinstance(a, Lazy):
         return a
     if isinstance(a, counted):
-        a = a.trim() if len(a) else np.asarray(a)
-    if isinstance(a, np.ndarray) and a.ndim == 1 and a.size == 0:
-        none = np.zeros(1, np.uint8 if a.dtype == np.bool_ else a.dtype)
-        return _Take(of(none), _Arange(0, 0, 1))
+        return of(a.trim()) if len(a) else _Take(of(a.values), _Arange(0, 0, 1))
     return of(a)
 
 
