@@ -9,6 +9,8 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,8 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        f"{SPREAD}(n): each accelerator in pyproject.toml runs one of n cases of the test, and each case runs on some "
-        f"accelerator; every other accelerator of the session runs all ({ALL}=1: all run all)",
+        f"{SPREAD}(n): each accelerator in pyproject.toml for which the test is runs one of n of its cases, and each "
+        f"case runs on some accelerator; every other accelerator of the session runs all ({ALL}=1: all run all)",
     )
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A script's background job is started with Ctrl-C ignored, and so would be the programs that tests interrupt.
@@ -92,9 +94,30 @@ def _mark(node: pytest.Item) -> None:
         node.add_marker(pytest.mark.vkamp_accelerators(*sample.args, *others))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+@pytest.hookimpl(tryfirst=True, hookwrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
     _mark(metafunc.definition)
+    yield
+    if metafunc.definition.get_closest_marker(SPREAD) is not None:
+        name = metafunc.definition.originalname
+        # In the order of a hash, since every second case may have the same value of its last parameter.
+        hashes = {case: zlib.crc32(f"{name} {case}".encode()) for case in map(_case, metafunc._calls)}
+        cases = sorted(hashes, key=hashes.__getitem__)
+        _cases[metafunc.definition.path, name] = {case: number for number, case in enumerate(cases)}
+
+
+#: The numbers of the cases of each test whose cases are spread.
+_cases: dict[tuple[Path, str], dict[str, int]] = {}
+
+
+def _case(callspec: Any) -> str:
+    """A case of a test, whichever accelerator runs it."""
+    where = _place(callspec)
+    return "-".join(part for part in callspec.id.split("-") if part != where)
+
+
+def _place(callspec: Any) -> Any:
+    return callspec.params.get("accelerator", callspec.params.get("driver"))
 
 
 def _uses_a_driver(item: pytest.Item) -> bool:
@@ -158,23 +181,29 @@ def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def _spread(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out cases of tests with the mark."""
-    usual = config.getini("vkamp_accelerators")
     left_out = set()
     for item in items:
         mark = item.get_closest_marker(SPREAD)
         if mark is None:
             continue
-        where = item.callspec.params.get("accelerator", item.callspec.params.get("driver"))
+        where = _place(item.callspec)
         assert where is not None, f"{item.nodeid}: {SPREAD} is for tests of accelerators"
         if not isinstance(where, str):  # None of the session's accelerators is for this test, which pytest skips.
             continue
-        # A hash, since every second case may have the same value of its last parameter.
-        case = "-".join(part for part in item.callspec.id.split("-") if part != where)
-        number = zlib.crc32(f"{item.originalname} {case}".encode())
-        name = where.partition("@")[0]
+        number = _cases[item.path, item.originalname][_case(item.callspec)]
+        usual, name = _usual(config, item), where.partition("@")[0]
         if name in usual and (number + usual.index(name)) % mark.args[0]:
             left_out.add(item)
     _leave_out(config, items, left_out)
+
+
+def _usual(config: pytest.Config, item: pytest.Item) -> list[str]:
+    """The accelerators in pyproject.toml for which a test is."""
+    usual: list[str] = config.getini("vkamp_accelerators")
+    for mark in filter(None, map(item.get_closest_marker, (MARKER, SAMPLE))):
+        if not set(mark.args).isdisjoint(usual):
+            usual = [name for name in usual if name in mark.args]
+    return usual
 
 
 class _Order:
