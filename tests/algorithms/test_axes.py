@@ -25,6 +25,7 @@ def last_of(a, axes):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.spread(2)
 def test_several_axes(accelerator_view, form, shape):
     if shape == SHAPES[1] and name_of(accelerator_view) == "reference":
         shape = (3, 1, 4, 5)

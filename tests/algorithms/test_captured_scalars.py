@@ -55,6 +55,7 @@ def same(found: Any, expected: Any) -> None:
     np.testing.assert_array_equal(np.asarray(found), expected)
 
 
+@pytest.mark.spread(2)
 def test_functions(raw, a, form, monkeypatch):
     m, least, has_any = alg.max(a), alg.min(a), alg.any_of(a, lambda x: x > 100)
     number = alg.count(a, int(raw[5]))

@@ -9,6 +9,7 @@ import vkamp as amp
 from tests.algorithms import counted_rows
 from tests.algorithms.counted_rows import CASES, COUNTS, ROUNDED, N, best, descending, is_wanted, of_width
 from tests.library_views import direct_view, forced
+from tests.thinned import usual
 from vkamp import algorithms as alg
 from vkamp.algorithms import functional
 
@@ -22,10 +23,18 @@ def check(found, expected, tolerance=0):
         np.testing.assert_allclose(np.asarray(one), other, rtol=tolerance, atol=tolerance)
 
 
+#: The reference accelerator tries these; of functions that compare each element with many, it tries one.
+FEW_COUNTS = usual(COUNTS, (0, 5, 700))
+ONE_COUNT = dict.fromkeys(("search", "find_end"), usual(COUNTS, (5,)))
+#: In the tests on lavapipe alone, a row has counts in tiles, or counts that change in a capture.
+NAMES = list(CASES)
+
+
 def check_each_count(view, name):
     call, expected = CASES[name]
     raw = np.sort(np.random.default_rng(3).integers(0, 50, N).astype(np.int32))
-    for count in COUNTS:
+    few = ONE_COUNT.get(name, FEW_COUNTS)
+    for count in few if view.accelerator.device_path == "reference" else COUNTS:
         # Elements after the selected ones are small, so that they would come first in the order.
         given = np.where(np.arange(N) < count, raw, -5).astype(np.int32)
         found = call(alg.select(amp.array(given, accelerator_view=view), is_wanted))
@@ -39,14 +48,14 @@ def test_of_each_count(accelerator, name):
         check_each_count(direct_view(accelerator), name)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", usual(NAMES, NAMES[::2]))
 @pytest.mark.accelerators("llvmpipe")
 def test_of_each_count_in_tiles(accelerator, name):
     with forced("tiles"):
         check_each_count(direct_view(accelerator), name)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", usual(NAMES, NAMES[1::2]))
 @pytest.mark.accelerators("llvmpipe")
 def test_counts_that_change_in_a_capture(accelerator, name):
     """What earlier counts have left behind the elements has no effect."""
@@ -189,6 +198,7 @@ def in_order_of(e, largest):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float16, np.float32, np.int64])
 @pytest.mark.parametrize("n", [1, 300])
+@pytest.mark.spread(2)
 def test_elements_keep_their_type(accelerator_view, dtype, n):
     """Elements after the count are the largest or smallest ones of their type, or NaN."""
     limits = np.finfo(dtype) if np.dtype(dtype).kind == "f" else np.iinfo(dtype)

@@ -350,6 +350,7 @@ def test_means_of_equal_numbers_are_exact(accelerator_view):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int32, np.uint8])
+@pytest.mark.spread(2)
 def test_positions_of_extremes_in_runs(accelerator_view, kind):
     """Ties within and between groups of four, and NaN before and after the best element, and in the last elements."""
     random = np.random.default_rng(7)

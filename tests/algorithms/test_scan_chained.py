@@ -64,6 +64,7 @@ def latest(raw):
 
 
 @pytest.mark.accelerators("llvmpipe", "reference")
+@pytest.mark.spread(2)
 def test_every_size(accelerator_view, into):
     is_slow = accelerator_view.accelerator.device_path == "reference"
     for n in (1, 513, 1030) if is_slow else (1, 3, 511, 512, 513, 4095):

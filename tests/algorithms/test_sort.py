@@ -67,6 +67,7 @@ def test_comparisons_and_keys(accelerator_view, size, many):
 
 
 @pytest.mark.parametrize("k", [1, 7, 20])
+@pytest.mark.spread(2)
 def test_the_largest_by_groups(accelerator_view, monkeypatch, k):
     """Ties within and between groups, NaN, zeros of both signs, and a last group with few elements."""
     monkeypatch.setattr(topk_runs, "_FEWEST", 1000)
@@ -126,6 +127,7 @@ def test_the_largest_along_an_axis(accelerator_view, axis, dtype):
 
 @pytest.mark.parametrize("form", ["runs", "tiles"])
 @pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.spread(2)
 def test_the_largest_of_few_long_lines(accelerator_view, monkeypatch, largest, form):
     monkeypatch.setattr(topk_runs, "_FEWEST", 1000)
     forms = dict.fromkeys(("runs", "tiles"), (3, 1000))

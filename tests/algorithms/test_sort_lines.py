@@ -33,6 +33,7 @@ def test_types(accelerator_view, dtype):
     assert np.asarray(alg.sort(raw, descending=True, **k)).tobytes() == np.take_along_axis(raw, down, -1).tobytes()
 
 
+@pytest.mark.spread(2)
 def test_axes(accelerator_view, form):
     k = {"accelerator_view": accelerator_view}
     for shape in SHAPES:

@@ -184,6 +184,7 @@ def test_targets_that_overlap(accelerator_view):
 
 @pytest.mark.parametrize("less", [None, lambda x, y: x < y])
 @pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.spread(2)
 def test_sorts_by_key(accelerator_view, less, count):
     """Into new arrays, views with gaps, other types, and their inputs."""
     order = np.argsort(FLAT, kind="stable")

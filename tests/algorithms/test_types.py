@@ -89,6 +89,7 @@ def test_numpys_types(accelerator_view, name):
 
 
 @pytest.mark.sample("llvmpipe", "reference")
+@pytest.mark.spread(2)
 def test_conditions_that_are_computed(accelerator_view, form):
     """They are inputs as arrays of conditions are, and also small integers are combined in their type."""
     raw = elements("int8")

@@ -47,6 +47,7 @@ def test_a_transposed_left_operand(accelerator_view):
 
 @pytest.mark.parametrize("kind", ["int8", "float16", "uint8"])
 @pytest.mark.parametrize(("width", "first"), [(132, 0), (136, 4), (134, 1)])
+@pytest.mark.spread(2)
 def test_transposed_words(accelerator_view, kind, width, first):
     """Of whole matrices, and of those whose rows have gaps and begin in a word; with zeros after the end."""
     a = np.random.default_rng(5).integers(-99, 99, (1, 300, width)).astype(kind)

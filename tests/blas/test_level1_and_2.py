@@ -17,6 +17,7 @@ EXTENTS = (1, 7, 65)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.spread(2)
 def test_vectors(accelerator_view, dtype):
     for n in EXTENTS:
         a, b = numbers(dtype, n), numbers(dtype, n, seed=1)

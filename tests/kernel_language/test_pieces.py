@@ -239,6 +239,7 @@ def with_three(x, y):
 @pytest.mark.parametrize("kind", ["float32", "uint8", "int16"])
 @pytest.mark.parametrize("shape", [(7, 9), (5, 67), (3, 64), (64, 130), (2, 3, 5), (3, 2, 65)])
 @pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.spread(2)
 def test_more_dimensions(accelerator_view: amp.accelerator_view, kind: str, shape: tuple[int, ...], start: int) -> None:
     """Whole arrays are one row where nothing is made of the index; parts of them, and others, have rows."""
     cases: list[tuple[Any, Any]] = [(plane, KERNELS["update"][1])]

@@ -147,6 +147,7 @@ def compiled(lines: list[str], header: str, names: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.spread(2)
 def test_random_sums(accelerator_view, seed):
     lines = program(seed)
     body = ["l = t.local[0]", "g = t.tile[0]", "q = 0", "x = 0", *lines, "out[t] = total"]

@@ -263,6 +263,7 @@ def test_solve_triangular(accelerator_view):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
 @pytest.mark.parametrize("shape", [(9, 5), (5, 9), (4, 4), (1, 1), (6, 1), (2, 3, 2)])
+@pytest.mark.spread(2)
 def test_qr(accelerator_view, dtype, shape):
     check_qr(accelerator_view, dtype, shape, ("reduced", "complete"))
 
@@ -383,6 +384,7 @@ def test_empty_and_errors():
 
 @pytest.mark.sample("llvmpipe", "reference")
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.spread(2)
 def test_double_precision(accelerator_view, dtype):
     """Every factorisation, to the precision of doubles."""
     view = accelerator_view

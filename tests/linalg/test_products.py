@@ -30,6 +30,7 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("part", range(4))
+@pytest.mark.spread(2)
 def test_products(accelerator_view, form, part):
     """Some of the shapes, with alternating layouts."""
     for k, (first, second) in enumerate(SHAPES[part::4]):

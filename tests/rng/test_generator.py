@@ -67,6 +67,7 @@ def test_doubles(accelerator, name):
     (0, 256, np.uint8), (-100, 100, np.int8), (1, 50_000, np.uint16), (5, 6, np.int32),
     (0, 3 << 62, np.uint64), (-(1 << 63), 1 << 63, np.int64), (-5, 7, np.int64), (10**12, 10**12 + 3, np.int64),
 ])  # fmt: skip
+@pytest.mark.spread(2)
 def test_integers(accelerator_view, low, high, dtype):
     n = count(accelerator_view)
     found = np.asarray(generator(accelerator_view).integers(low, high, n, dtype=dtype))
@@ -115,6 +116,7 @@ def test_integers_are_lemires(accelerator_view):
 
 
 @pytest.mark.parametrize("mean", [0.5, 7.0, 10.0, 31.5, 1000.0])
+@pytest.mark.spread(2)
 def test_poisson(accelerator_view, mean):
     n = count(accelerator_view)
     found = np.asarray(generator(accelerator_view).poisson(mean, n))

@@ -315,6 +315,7 @@ def keys_of_any_type(t_idx, a, out, order, valid, *, bits: amp.constant):
 
 @pytest.mark.accelerators("llvmpipe", "reference")
 @pytest.mark.parametrize("dtype", ["float32", "uint32", "int64", "float64", "float16", "int8"])
+@pytest.mark.spread(2)
 def test_types_of_keys(accelerator_view, dtype):
     """NaN, both zeros, the ends of the range, some of the bits, and items that do not count."""
     if np.dtype(dtype).itemsize == 8 and accelerator_view.accelerator.device_path != "reference":
