@@ -420,6 +420,20 @@ class DoubledInPlace(Doubled):
     is_elementwise = True
 
 
+class Same(lazy.Lazy):
+    """A lazy input whose only member is a private one of an object with a dictionary."""
+
+    is_elementwise = True
+
+    def __init__(self, inner):
+        super().__init__(inner.extent)
+        self.__inner = inner
+
+    @amp.func
+    def value(self, i):
+        return self.__inner.value(i)
+
+
 #: Calls that store the elements of a lazy input where an input of that is.
 IN_PLACE = {
     "clip": lambda a, out: alg.clip(a, 0, 1000, out=out),
@@ -440,11 +454,17 @@ def test_lazy_inputs_that_read_the_target(accelerator_view, name):
     call, numbers = IN_PLACE[name], np.arange(5003, dtype=np.int32) - 2000
     a, places = amp.array(numbers, accelerator_view=accelerator_view), np.arange(5003, dtype=np.int32)[::-1].copy()
     section = amp.array_view(a)[:]
-    for source in (lazy.flip(a), lazy.take(a, places), lazy.map(lambda x: -x, lazy.flip(section)), Doubled(a)):
+    for source in (lazy.flip(a), lazy.take(a, places), lazy.map(lambda x: -x, lazy.flip(section)), Doubled(a),
+                   Same(lazy.flip(a))):  # fmt: skip
         with pytest.raises(amp.AmpError, match="^out overlaps an input: give it memory of its own$"):
             call(source, a)
         same(a, numbers)
-    for make in (lambda x: x, lambda x: lazy.map(lambda v: 3 * v, x), DoubledInPlace):
+    for make in (
+        lambda x: x,
+        lambda x: lazy.map(lambda v: 3 * v, x),
+        DoubledInPlace,
+        lambda x: Same(DoubledInPlace(x)),
+    ):
         amp.copy(numbers, a)
         expected = np.asarray(call(make(alg.copy(a)), alg.copy(a)))
         for _ in range(3):

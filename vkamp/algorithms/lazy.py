@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
+from collections.abc import Iterator
 from types import FunctionType
+from types import MemberDescriptorType as _Slot
 from typing import Any
 
 import numpy as np
@@ -49,9 +51,7 @@ class Lazy:
     def containers(self) -> list[Any]:
         """The containers that the input reads. They determine where an algorithm runs."""
         found = []
-        slots = (n for cls in type(self).__mro__ for n in getattr(cls, "__slots__", ()))
-        for name in (*slots, *getattr(self, "__dict__", ())):
-            member = getattr(self, name, None)
+        for member in self._members():
             if isinstance(member, Lazy):
                 found += member.containers()
             elif isinstance(member, (amp.array, amp.array_view)):
@@ -62,8 +62,12 @@ class Lazy:
         """The containers of which an element may be read for an element at another position."""
         if not self.is_elementwise:
             return self.containers()
-        members = [getattr(self, name) for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
-        return [each for member in members if isinstance(member, Lazy) for each in member.read_elsewhere()]
+        return [each for member in self._members() if isinstance(member, Lazy) for each in member.read_elsewhere()]
+
+    def _members(self) -> Iterator[Any]:
+        slots = (name for cls in type(self).__mro__ for name, each in vars(cls).items() if type(each) is _Slot)
+        for name in (*slots, *getattr(self, "__dict__", ())):
+            yield getattr(self, name, None)
 
     def moved(self) -> Lazy | None:
         """The input whose elements these are, at other positions; ``None`` if they are computed."""
