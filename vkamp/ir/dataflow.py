@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from vkamp.ir import nodes as ir
 from vkamp.ir.lowered import RepeatWhile
+from vkamp.ir.traversal import READ
 from vkamp.ir.types import Array
 
 
@@ -30,7 +31,7 @@ def mentioned(statement: ir.Stmt) -> Iterator[ir.Variable]:
     yield from ir.results(statement)
 
 
-def uses(statement: ir.Stmt) -> set[str]:
+def uses(statement: ir.Stmt) -> frozenset[str] | set[str]:
     """The names of the function's variables whose values a statement uses."""
     if isinstance(statement, ir.Assign) and isinstance(statement.place, ir.Local):
         return read_value(statement.value)
@@ -42,10 +43,14 @@ def assigned(block: Iterable[ir.Stmt]) -> set[str]:
     return {v.name for s in ir.walk_statements(tuple(block)) for v in targets(s)}
 
 
-def read(statement: ir.Stmt) -> set[str]:
+def read(statement: ir.Stmt) -> frozenset[str]:
     """The names of the function's variables in the operands of a statement, places among them."""
-    nodes = ir.own_nodes(statement)
-    return {n.variable.name for n in nodes if isinstance(n, ir.Local) and n.variable.storage != "tile_static"}
+    found: frozenset[str] | None = statement.__dict__.get(READ)
+    if found is None:
+        nodes = ir.own_nodes(statement)
+        names = [n.variable.name for n in nodes if isinstance(n, ir.Local) and n.variable.storage != "tile_static"]
+        found = statement.__dict__[READ] = frozenset(names)
+    return found
 
 
 def named(block: Iterable[ir.Stmt]) -> set[str]:

@@ -658,7 +658,8 @@ def root_of(place: Place) -> Local | BufferElement:
 
 def changed_places(statement: Stmt) -> tuple[Place, ...]:
     """The places that a statement may change, arrays that it passes to a function among them."""
-    return tuple(p for p in held(statement, FIELDS[type(statement)].changed) if isinstance(p, Place))
+    fields = FIELDS[type(statement)].changed
+    return tuple([p for p in held(statement, fields) if isinstance(p, Place)]) if fields else ()
 
 
 def definitions(statement: Stmt) -> tuple[Variable, ...]:

@@ -40,21 +40,25 @@ def typed_access(kernel: ir.Kernel) -> Mapping[tuple[str, Type], ContainerAccess
             root = ir.root_of(place)
             if isinstance(root, ir.BufferElement):
                 key = root.buffer, memory_type(place)
-                table[key] = table.get(key, ContainerAccess()) | kind
+                known = table.get(key, kind)
+                table[key] = kind if known is kind else known | kind
     return dict(sorted(table.items(), key=lambda item: (order[item[0][0]], item[0][1] != own[item[0][0]])))
+
+
+_READS, _WRITES, _ATOMICS = ContainerAccess(reads=True), ContainerAccess(writes=True), ContainerAccess(atomics=True)
 
 
 def _accesses(statement: ir.Stmt) -> Iterator[tuple[ir.Place, ContainerAccess]]:
     """The places that one statement accesses."""
     if isinstance(statement, ir.Assign):
-        yield statement.place, ContainerAccess(writes=True)
+        yield statement.place, _WRITES
     elif isinstance(statement, ir.Atomic):
-        yield statement.place, ContainerAccess(atomics=True)
+        yield statement.place, _ATOMICS
     elif isinstance(statement, ir.MatrixOperation):
-        yield from ((place, ContainerAccess(writes=True)) for place in statement.targets)
+        yield from ((place, _WRITES) for place in statement.targets)
     for node in ir.own_nodes(statement):
         if isinstance(node, ir.Load):
-            yield node.place, ContainerAccess(reads=True)
+            yield node.place, _READS
 
 
 def contiguous(kernel: ir.Kernel) -> frozenset[str]:

@@ -168,8 +168,9 @@ def map_blocks(statement: Stmt, change: Callable[[Block], Block]) -> Stmt:
     return _updated(statement, {name: change(getattr(statement, name)) for name in names}) if names else statement
 
 
-#: The attribute in which a statement remembers its own nodes: passes ask for them again and again.
-_OWN = "_own_nodes"
+#: The attributes in which a statement remembers its own nodes, and the variables in them: passes ask for them again and
+#: again.
+_OWN, READ = "_own_nodes", "_read"
 
 
 def own_nodes(statement: Stmt) -> tuple[Node, ...]:
@@ -205,6 +206,7 @@ def _changed(node: _N, updates: dict[str, object]) -> _N:
     copied = object.__new__(type(node))
     copied.__dict__.update(node.__dict__, **updates)
     copied.__dict__.pop(_OWN, None)
+    copied.__dict__.pop(READ, None)
     return copied
 
 
@@ -215,6 +217,8 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
     for name, several in _ORDERED[type(node)]:
         value = getattr(node, name)
         if several:
+            if not value:
+                continue
             new = [transform(each, change) for each in value]
             for one, each in zip(new, value):  # noqa: B905 -- they are as many
                 if one is not each:
@@ -222,7 +226,7 @@ def transform(node: Node, change: Callable[[Node], Node]) -> Node:
                     updates[name] = tuple(new)
                     break
         elif value is not None:
-            one = transform(value, change)
+            one = transform(value, change) if _ORDERED[type(value)] else change(value)
             if one is not value:
                 updates = {} if updates is None else updates
                 updates[name] = one
@@ -257,7 +261,8 @@ def results(statement: Stmt) -> tuple[Variable, ...]:
 
     A declaration counts: the array's contents are new.
     """
-    return tuple(v for v in held(statement, FIELDS[type(statement)].variables) if v is not None)
+    fields = FIELDS[type(statement)].variables
+    return tuple([v for v in held(statement, fields) if v is not None]) if fields else ()
 
 
 def map_variables(node: _N, change: Callable[[Variable], Variable]) -> _N:
@@ -276,14 +281,16 @@ def map_variables(node: _N, change: Callable[[Variable], Variable]) -> _N:
     return _updated(node, updates)
 
 
-def held(node: Node, fields: tuple[tuple[str, bool], ...]) -> Iterator[Any]:
+def held(node: Node, fields: tuple[tuple[str, bool], ...]) -> list[Any]:
     """What some fields of a node hold, in their order."""
+    found: list[Any] = []
     for name, several in fields:
         value = getattr(node, name)
         if several:
-            yield from value
+            found += value
         else:
-            yield value
+            found.append(value)
+    return found
 
 
 def snake_case(cls: type[Node]) -> str:

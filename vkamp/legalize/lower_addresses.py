@@ -18,7 +18,7 @@ from vkamp.ir.builtins import ATOMICS
 from vkamp.ir.dataflow import uses
 from vkamp.ir.lowered import BitCast
 from vkamp.ir.rewrite import without_unused
-from vkamp.ir.types import FLOAT32, UINT32, Array
+from vkamp.ir.types import FLOAT32, UINT32, Array, Type
 
 
 def lower_places(kernel: ir.Kernel, features: frozenset[str] = frozenset()) -> ir.Kernel:
@@ -65,11 +65,12 @@ def _lowered(node: ir.Node, as_bits: Mapping[str, ir.Variable], features: frozen
     """A node whose operands are lowered already."""
     if isinstance(node, ir.ViewElement):
         return node.base
-    node = ir.map_variables(node, lambda v: as_bits.get(v.name, v) if v.storage == "tile_static" else v)
+    if as_bits:
+        node = ir.map_variables(node, lambda v: as_bits.get(v.name, v) if v.storage == "tile_static" else v)
     if isinstance(node, ir.Local):
-        return dataclasses.replace(node, type=node.variable.type)
+        return _of_type(node, node.variable.type)
     if isinstance(node, ir.ArrayElement) and isinstance(node.base.type, Array):
-        return dataclasses.replace(node, type=node.base.type.element)
+        return _of_type(node, node.base.type.element)
     if isinstance(node, ir.Reinterpreted) and isinstance(node.base, ir.ArrayElement):
         # In an array of the kernel: the element itself, of the type that it was declared for.
         *rows, last = node.base.indices
@@ -84,6 +85,11 @@ def _lowered(node: ir.Node, as_bits: Mapping[str, ir.Variable], features: frozen
         kind = FLOAT32 if _is_native(node, features) else UINT32
         return node if is_shared else dataclasses.replace(node, place=member_element(node.place, kind))
     return node
+
+
+def _of_type(place: ir.Local | ir.ArrayElement, kind: Type) -> ir.Place:
+    """The place with another type; itself if it has the type: most passes keep what they know of equal nodes."""
+    return place if place.type == kind else dataclasses.replace(place, type=kind)
 
 
 def memory_elements(kernel: ir.Kernel) -> ir.Kernel:
