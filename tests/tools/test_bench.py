@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import vkamp as amp
 from tools.bench import compiling, peers, startup
-from tools.bench.__main__ import main
-from tools.bench.measure import Measurement, alternately, check, warmly
+from tools.bench.__main__ import GROUPS, main
+from tools.bench.measure import Measurement, Options, alternately, check, warmly
+from tools.bench.programs import Program, measure_programs
+from vkamp import algorithms
 
 
 def test_launches_are_measured(
@@ -33,6 +38,33 @@ def test_launches_are_measured(
     assert len(set(names)) == len(names)
     # One of each round; 20 of functions that take microseconds.
     assert {2} <= {len(row["values_seconds"]) for row in report["measurements"]} <= {2, 40}
+    assert main([*arguments, "--only", "+ wait"]) == 0
+    report = json.loads(output.read_text(encoding="utf-8"))
+    assert [row["name"] for row in report["measurements"]] == [name for name in names if "+ wait" in name]
+
+
+def test_only_some_programs_run(
+    accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the programs whose names lack the text, none runs."""
+
+    def measured(_: Options) -> Iterator[Measurement]:
+        yield from measure_programs("algorithms", _, lambda *_: iter(programs))
+
+    def fails(_: Any) -> Any:
+        raise AssertionError
+
+    programs = [
+        Program("copy", (np.arange(100, dtype=np.int32),), algorithms.copy, np.copy),
+        Program("flip", (np.arange(100, dtype=np.int32),), fails, fails),
+    ]
+    monkeypatch.setitem(GROUPS, "algorithms", measured)
+    output = tmp_path / "mine.json"
+    arguments = ["--runs", "1", "--groups", "algorithms", "--accelerators", accelerator.device_path]
+    assert main([*arguments, "--only", "copy", "--json", str(output)]) == 0
+    names = {row["name"] for row in json.loads(output.read_text(encoding="utf-8"))["measurements"]}
+    is_measured = accelerator.device_path != "reference"
+    assert names == ({"copy, 100", "copy, 100, numpy"} if is_measured else set())
 
 
 @pytest.mark.accelerators("swiftshader")

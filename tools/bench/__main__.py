@@ -83,6 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\n{group}", file=sys.stderr, flush=True)
         rows: dict[tuple[str, str], Measurement] = {}
         for measurement in itertools.chain.from_iterable(GROUPS[group](options) for _ in range(rounds)):
+            if options.only not in measurement.name:
+                continue
             key = measurement.name, measurement.accelerator
             rows[key] = measurement if key not in rows else rows[key].with_values(measurement.values)
             print(f"  {_line(measurement)}", file=sys.stderr, flush=True)
@@ -91,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 output.parent.mkdir(parents=True, exist_ok=True)
                 output.write_text(_json(report, [_record(row) for row in (*found, *rows.values())]), encoding="utf-8")
         found += rows.values()
-        print("\n".join(_table(list(rows.values()))), flush=True)
+        print("\n".join(_table(list(rows.values()))) if rows else f"{group}: nothing to measure", flush=True)
     return 1 if any(row.met is False for row in found) else 0
 
 
@@ -108,6 +110,7 @@ def _parse(argv: Sequence[str] | None) -> tuple[Options, list[str], int, Path | 
         default=1,
         help="of each group, for machines whose speed changes from minute to minute (default: %(default)s)",
     )
+    parser.add_argument("--only", default="", metavar="TEXT", help="the measurements whose names contain this")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the measurements")
     parsed = parser.parse_args(argv)
     groups = parsed.groups.split(",")
@@ -122,7 +125,7 @@ def _parse(argv: Sequence[str] | None) -> tuple[Options, list[str], int, Path | 
         paths = tuple(amp.accelerator(name).device_path for name in asked)
     except amp.AmpError as error:
         parser.error(str(error))
-    return Options(parsed.runs, paths), groups, parsed.rounds, parsed.json
+    return Options(parsed.runs, paths, parsed.only), groups, parsed.rounds, parsed.json
 
 
 # -- for people ---------------------------------------------------------------------------------------------------

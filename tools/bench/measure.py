@@ -31,10 +31,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Options:
-    """The options of the command line; `accelerators` are names as for VKAMP_ACCELERATOR."""
+    """The options of the command line; `accelerators` are names as for VKAMP_ACCELERATOR, and the names of the
+    measurements contain `only`."""
 
     runs: int
     accelerators: tuple[str, ...]
+    only: str = ""
 
 
 @dataclass(frozen=True)

@@ -73,13 +73,13 @@ def measure_programs(
         if accelerator.device_path == "reference":
             continue
         if accelerator.is_emulated:
-            for program in programs(accelerator, None):
+            for program in (each for each in programs(accelerator, None) if options.only in each.name):
                 yield from _rows_of_cpu(group, program, accelerator, path, options.runs)
             continue
         is_nvidia = "nvidia" in accelerator.description.lower()
         torch = importlib.import_module("torch") if is_nvidia and importlib.util.find_spec("torch") else None
         heat = ahead(accelerator.default_view)
-        several = list(programs(accelerator, torch))
+        several = [each for each in programs(accelerator, torch) if options.only in each.name]
         of_cub = cub.device_microseconds() if is_nvidia and any(program.cub for program in several) else {}
         # numpy needs longer than the device by factors of hundreds: several programs at once, which are not timed.
         with ThreadPoolExecutor(_THREADS) as pool:
