@@ -88,13 +88,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             key = measurement.name, measurement.accelerator
             rows[key] = measurement if key not in rows else rows[key].with_values(measurement.values)
             print(f"  {_line(measurement)}", file=sys.stderr, flush=True)
-            if output is not None:
-                # After each measurement, so that an interrupted run has stored those that it made.
-                output.parent.mkdir(parents=True, exist_ok=True)
-                output.write_text(_json(report, [_record(row) for row in (*found, *rows.values())]), encoding="utf-8")
+            # After each measurement, so that an interrupted run has stored those that it made.
+            _store(output, report, [*found, *rows.values()])
         found += rows.values()
+        _store(output, report, found)
         print("\n".join(_table(list(rows.values()))) if rows else f"{group}: nothing to measure", flush=True)
     return 1 if any(row.met is False for row in found) else 0
+
+
+def _store(output: Path | None, report: dict[str, Any], rows: list[Measurement]) -> None:
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(_json(report, [_record(row) for row in rows]), encoding="utf-8")
 
 
 def _parse(argv: Sequence[str] | None) -> tuple[Options, list[str], int, Path | None]:
