@@ -157,3 +157,56 @@ def test_wrong_launches():
         transform.inspect(out.extent, out, summed, inputs=(out, out))
     with pytest.raises(amp.CompileError, match=r"VKA205: `inputs\[1\]` is a string"):
         transform.inspect(out.extent, out, summed, out, "name")
+
+
+@amp.func
+def bumped(a, i):
+    a[i] += 1
+    return a[i]
+
+
+@amp.func
+def digits(x, y, z):
+    return 100 * x + 10 * y + z
+
+
+@amp.kernel
+def spreads(idx, a, vectors, swapped, out):
+    v = vectors[idx]
+    first = bumped(a, idx)
+    swapped[idx] = amp.float4(*v.zw, *v.xy)
+    out[idx] = digits(first, *v.xy)
+    v.x = 7
+    out[idx] += digits(*v.xw, v.x) + digits(a[idx], *v.yz) + digits(*(v.x, v.y), *[v.z])
+
+
+def test_values_among_other_arguments(accelerator_view):
+    """Vectors, tuples and lists, at any place; the operands are evaluated before what changes them."""
+    rng = np.random.default_rng(2)
+    raw, vectors = rng.integers(0, 9, 37).astype(np.float32), rng.integers(0, 9, (37, 4)).astype(np.float32)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    v = amp.array(amp.extent(37), amp.float4, vectors, accelerator_view=accelerator_view)
+    swapped = amp.array(amp.extent(37), amp.float4, accelerator_view=accelerator_view)
+    out = amp.array(amp.extent(37), np.float32, accelerator_view=accelerator_view)
+    amp.parallel_for_each(a.extent, spreads, a, v, swapped, out)
+    np.testing.assert_array_equal(np.asarray(swapped), vectors[:, [2, 3, 0, 1]])
+    x, y, z, w = vectors.T
+    expected = digits(raw + 1, x, y) + digits(7, w, 7) + digits(raw + 1, y, z) + digits(7, y, z)
+    np.testing.assert_array_equal(np.asarray(out), expected)
+
+
+@amp.kernel
+def changes_before(idx, a, v):
+    a[idx] = digits(bumped(a, idx), *v[idx].xy)
+
+
+@amp.kernel
+def changes_behind(idx, a, v):
+    a[idx] = digits(a[idx], *(bumped(a, idx), v[idx].x))
+
+
+@pytest.mark.parametrize("kernel", [changes_before, changes_behind])
+def test_values_that_others_may_change(kernel):
+    a, v = amp.array_view(np.zeros(4, np.float32)), amp.array_view(np.zeros((4, 2), np.float32), dtype=amp.float2)
+    with pytest.raises(amp.CompileError, match="unpacking between arguments of which one may change another"):
+        kernel.inspect(a.extent, a, v)

@@ -545,14 +545,33 @@ def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
         before = len(ctx.block)
         sequence = try_sequence(ctx, node.value)
         count = None if sequence is None else sequence.count
-        if sequence is None or count is None or count > _MAX_ITEMS or (out and ctx.has_effects(before)):
+        if sequence is None or count is None or count > _MAX_ITEMS:
             ctx.refuse(node)
+        if out and ctx.has_effects(before) and not _may_come_first(ctx, before, out):
+            ctx.fail(
+                "VKA101", node, what="`*` unpacking between arguments of which one may change another",
+                advice="give each of them a name before this line, and pass the names",
+            )  # fmt: skip
         for k in range(count):
             # The text of an item is not a name that a program can have.
             name = f"{ctx.text(node.value)}[{k}]"
             ctx.bind(name, Slot(sequence.item(Constant(k)), ctx.span(node), "alias"))
             out.append(ast.copy_location(ast.Name(name, ast.Load()), node))
     return out
+
+
+def _may_come_first(ctx: Context, before: int, earlier: list[ast.expr]) -> bool:
+    """Whether what has been evaluated from a statement on may come before earlier operands: neither changes anything
+    that a program has."""
+    calls = (ast.Call, ast.NamedExpr, ast.GeneratorExp, ast.ListComp)
+    only_reads = all(
+        isinstance(statement, ir.Assign)
+        and isinstance(statement.place, ir.Local)
+        and statement.place.variable.temporary
+        and not statement.update
+        for statement in ctx.block[before:]
+    )
+    return only_reads and not any(isinstance(part, calls) for node in earlier for part in ast.walk(node))
 
 
 @handles(ast.Tuple)
