@@ -192,6 +192,12 @@ def test_values_that_no_element_can_have():
             call(SORTED.astype(np.int8), 300)
 
 
+def test_readonly_ranges_are_searched():
+    ordered = amp.array_view(SORTED, readonly=True)
+    assert int(stl.lower_bound(ordered, 7)) == np.searchsorted(SORTED, 7)
+    assert bool(stl.binary_search(ordered, int(SORTED[3])))
+
+
 def test_ranges_of_numpy_are_changed_when_the_call_returns():
     a, out = RAW.copy(), np.zeros_like(RAW)
     found = stl.sort(a)

@@ -193,3 +193,18 @@ def test_errors():
     same = amp.array(np.ones((4, 4), np.float32))
     with pytest.raises(amp.AmpError, match="overlaps"):
         blas.gemm(1, same, same, 0, same)
+
+
+def test_inputs_that_are_read_only(accelerator_view):
+    """numpy's arrays and readonly views, of more rows than one block has."""
+    raw, other = numbers(np.float32, 130, 5), numbers(np.float32, 130, 5, seed=2)
+    for a, b in ((raw, other), tuple(amp.array_view(each, readonly=True) for each in (raw, other))):
+        for call, expected in (
+            (lambda c: blas.syrk(1, a, 0, c), raw @ raw.T),  # noqa: B023
+            (lambda c: blas.syr2k(2, a, b, 0, c), 2 * (raw @ other.T + other @ raw.T)),  # noqa: B023
+            (lambda c: blas.herk(1, a, 0, c), raw @ raw.T),  # noqa: B023
+            (lambda c: blas.gemm(1, a, b, 0, c, transb="T"), raw @ other.T),  # noqa: B023
+        ):
+            c = amp.array(np.zeros((130, 130), np.float32), accelerator_view=accelerator_view)
+            call(c)
+            np.testing.assert_array_equal(np.triu(np.asarray(c)), np.triu(expected))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -208,6 +210,16 @@ def test_right_sides(accelerator_view):
     factors = linalg.lu_factor(device(a.astype(np.float32), accelerator_view))
     found = np.asarray(linalg.lu_solve(factors, np.float32([2, 8])))
     np.testing.assert_allclose(found, (np.linalg.inv(a) @ np.float32([2, 8])))
+
+
+def test_lu_solve_of_pivots_that_do_not_fit(accelerator_view):
+    lu, b = np.eye(3, dtype=np.float32), np.ones(3, np.float32)
+    with pytest.raises(TypeError, match=r"^pivots are integers, not float32$"):
+        linalg.lu_solve((lu, b), b)
+    for pivots, shown in ((np.zeros(2, np.int32), "2"), (np.zeros((1, 3), np.int32), "1, 3")):
+        message = f"factors of extent(3, 3) have pivots of extent(3), not extent({shown})"
+        with pytest.raises(amp.AmpError, match=f"^{re.escape(message)}$"):
+            linalg.lu_solve((lu, pivots), b)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])

@@ -81,7 +81,8 @@ def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
     """A position as a ``device_scalar``; TypeError or OverflowError if no element of the range can have the value."""
     if is_empty(a):
         return 0
-    dtype = amp.array_view(_room(a)).dtype
+    room = _room(a)
+    dtype = (room if isinstance(room, (amp.array, amp.array_view)) else amp.array_view(room, readonly=True)).dtype
     element_of(value, dtype)
     if dtype.names is None:
         return alg.searchsorted(a, value, side, comp)

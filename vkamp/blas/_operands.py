@@ -53,7 +53,8 @@ class Matrix(NamedTuple):
     def part(self, rows: slice, columns: slice) -> Matrix:
         """Some rows and columns of each matrix."""
         one, other = (columns, rows) if self.turned else (rows, columns)
-        return Matrix(amp.array_view(self.values)[:, one, other], self.turned, self.conjugate)
+        values = amp.array_view(self.values, readonly=self.values.readonly)
+        return Matrix(values[:, one, other], self.turned, self.conjugate)
 
     @property
     def transposed(self) -> Matrix:

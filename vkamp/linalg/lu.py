@@ -182,6 +182,12 @@ def lu_solve(factors: Any, b: Any, *, trans: str | int = "N", accelerator_view: 
     lead, n, _ = batch_of(lu, "lu_solve")
     view = where(accelerator_view, lu, b)
     given, places = container(lu), container(pivots)
+    if places.dtype.kind not in "iu":
+        raise TypeError(f"pivots are integers, not {places.dtype}")
+    if tuple(places.extent) != (*lead, n):
+        raise amp.AmpError(
+            f"factors of {given.extent!r} have pivots of {amp.extent(*lead, n)!r}, not {places.extent!r}"
+        )
     batch, shape, right = _right_side(lead, n, b, type_of(lu, b), view)
     if given.dtype != right.dtype:
         raise TypeError(f"the factors have elements of {given.dtype}, but b has elements of {right.dtype}")
