@@ -29,11 +29,14 @@ _CONSTANT = (ir.Const, ir.ThreadIndex, ir.ScalarValue, ir.BufferExtent)
 def split_quotients(kernel: ir.Kernel) -> ir.Kernel:
     """Moves multiples of the divisor out of quotients and remainders."""
     unit = memory_unit(kernel)
-    return ir.map_functions(kernel, lambda f: _function(f, Ranges(f, kernel.tile, kernel.lanes, unit)))
+    return ir.map_functions(kernel, lambda f: _function(f, kernel, unit))
 
 
-def _function(function: ir.Function, ranges: Ranges) -> ir.Function:
-    splitter = _QuotientSplitter(ranges)
+def _function(function: ir.Function, kernel: ir.Kernel, unit: int) -> ir.Function:
+    nodes = (node for statement in ir.walk_statements(function.body) for node in ir.own_nodes(statement))
+    if not any(_divisor(node) for node in nodes):
+        return function
+    splitter = _QuotientSplitter(Ranges(function, kernel.tile, kernel.lanes, unit))
     body = splitter.block(function.body, {})
     if body == function.body:
         return function
@@ -72,11 +75,10 @@ class _QuotientSplitter:
 
     def _split(self, node: ir.Node, known: dict[str, Affine]) -> ir.Node:
         """A quotient or remainder without multiples of its divisor; any other node as it is."""
-        if not isinstance(node, ir.Binary) or node.type not in (INT32, UINT32) or not isinstance(node.right, ir.Const):
-            return node
-        divisor = _divisor(node.op, int(node.right.value))
+        divisor = _divisor(node)
         if divisor is None:
             return node
+        assert isinstance(node, ir.Binary) and isinstance(node.type, Scalar)
         parts, constant = affine(node.left, known)
         whole, rest = divmod(constant, divisor)
         others = {p: f for p, f in parts.items() if f % divisor}, rest
@@ -105,8 +107,11 @@ def _fits(values: Interval, kind: Scalar) -> bool:
     return least <= values[0] and values[1] <= most
 
 
-def _divisor(op: str, right: int) -> int | None:
-    """The number above 1 by which an operation with this right operand divides, rounding down."""
+def _divisor(node: ir.Node) -> int | None:
+    """The number above 1 by which a quotient or remainder divides, rounding down; ``None`` for other nodes."""
+    if not isinstance(node, ir.Binary) or not isinstance(node.right, ir.Const) or node.type not in (INT32, UINT32):
+        return None
+    op, right = node.op, int(node.right.value)
     if op in ("floordiv", "floormod"):
         return right if right > 1 else None
     if op == "shr":
