@@ -20,6 +20,7 @@ from tools.bench.programs import Program, measure_programs
 from vkamp import algorithms
 
 
+@pytest.mark.sample("swiftshader", "reference")
 def test_launches_are_measured(
     accelerator: amp.accelerator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
