@@ -288,3 +288,26 @@ def test_names_that_are_private_to_a_class(accelerator_view):
         out = amp.array_view(np.zeros(3, I32))
         amp.parallel_for_each(accelerator_view, out.extent, counter.run, out)
         assert np.asarray(out).tolist() == [k * 3 + start + 100 for k in range(3)]
+
+
+class First:
+    @amp.func
+    def value(self, x):
+        return x + 1
+
+
+class Second(First):
+    @amp.func
+    def value(self, x):
+        return super().value(x) * 3
+
+
+@amp.kernel
+def of_a_method(i, out, functor):
+    out[i] = functor.value(out[i])
+
+
+def test_what_the_message_about_super_advises():
+    out = amp.array_view(np.zeros(2, np.int32))
+    with pytest.raises(amp.CompileError, match=r"name the base class: `Base\.method\(self, x\)`"):
+        of_a_method.inspect(out.extent, out, Second())

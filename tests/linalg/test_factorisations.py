@@ -222,6 +222,15 @@ def test_lu_solve_of_pivots_that_do_not_fit(accelerator_view):
             linalg.lu_solve((lu, pivots), b)
 
 
+def test_right_sides_that_do_not_fit(accelerator_view):
+    identity = np.eye(3, dtype=np.float32)
+    for call in (linalg.solve, linalg.solve_triangular):
+        with pytest.raises(amp.AmpError, match="^b is a number, but a vector or a matrix is needed$"):
+            call(identity, np.float32(1))
+    with pytest.raises(amp.AmpError, match=r"^matrices of extent \(2, 3, 3\) do not fit a right side of \(0, 3\)$"):
+        linalg.solve(np.stack([identity, identity]), np.zeros((0, 3), np.float32))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
 def test_lu_solve_of_transposed_matrices(accelerator_view, dtype):
     a = matrices(accelerator_view, dtype, 2)

@@ -246,6 +246,19 @@ def test_parameters_that_are_no_numbers(accelerator_view):
         g.random(2.5)
 
 
+def test_choices_of_rows(accelerator_view):
+    """Those of numpy's first axis."""
+    rows = np.arange(60, dtype=np.float32).reshape(20, 3)
+    for a in (rows, amp.array(rows, accelerator_view=accelerator_view)):
+        for size, replace in ((5, False), ((2, 4), True)):
+            at = np.asarray(generator(accelerator_view, 9).choice(20, size, replace=replace))
+            found = np.asarray(generator(accelerator_view, 9).choice(a, size, replace=replace))
+            np.testing.assert_array_equal(found, rows[at])
+    assert generator(accelerator_view, 9).choice(rows).shape == (3,)
+    with pytest.raises(ValueError, match="^choice needs a number from 1 on, not 0$"):
+        generator(accelerator_view, 9).choice(0, 3)
+
+
 def test_permutations_and_choices(accelerator_view):
     g = generator(accelerator_view, 3)
     first, second = np.asarray(g.permutation(200)), np.asarray(g.permutation(200))

@@ -305,6 +305,8 @@ def plain_call(target: Any, first: str) -> str:
         return known.format(first=first or "container")
     if name in vars(device.fast_math):
         return f"write `amp.fast_math.{name}(...)`"
+    if name in vars(device.precise_math):
+        return f"write `amp.precise_math.{name}(...)`"
     if isinstance(target, type) and target.__module__ != "builtins":
         return f"make `{name}` an @amp.struct, with @amp.func methods"
     if not habits.is_of_library(target):

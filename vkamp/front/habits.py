@@ -175,6 +175,7 @@ _RANDOM = (
 _TIME = "measure on the host: `with amp.profile() as p:` around the launch has the times of the device"
 
 _PYTHON: dict[str, str] = {
+    "super": "name the base class: `Base.method(self, x)`",
     "sorted": _SORT,
     "map": _MEMORY,
     "filter": _MEMORY,

@@ -214,6 +214,8 @@ def solve_with(view: amp.accelerator_view, lu: Any, pivots: Any, b: Any, operati
 def _right_side(lead: tuple[int, ...], n: int, b: Any, dtype: Any, view: amp.accelerator_view) -> Any:
     """The batch, the shape of the solution, and a copy of ``b`` as a batch of matrices."""
     given = shape_of(b)
+    if not given:
+        raise amp.AmpError("b is a number, but a vector or a matrix is needed")
     is_vector = len(given) == 1
     rows, columns = (given[0], 1) if is_vector else given[-2:]
     if rows != n:
@@ -239,7 +241,10 @@ def solve(a: Any, b: Any, *, accelerator_view: _View = None) -> Any:
     """
     lead, n, _ = batch_of(a, "solve")
     if is_empty(a) or is_empty(b):
-        return np.linalg.solve(np.asarray(a), np.asarray(b))
+        try:
+            return np.linalg.solve(np.asarray(a), np.asarray(b))
+        except ValueError:
+            raise amp.AmpError(f"matrices of extent {shape_of(a)} do not fit a right side of {shape_of(b)}") from None
     view = where(accelerator_view, a, b)
     dtype = type_of(a, b)
     batch, shape, right = _right_side(lead, n, b, dtype, view)

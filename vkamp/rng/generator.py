@@ -215,11 +215,14 @@ class Generator(_Distributions):
         alg.shuffle(x, self.key_of_permutation(), out=x)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
-        """Elements of a container of one dimension, or numbers below ``a``, with equal probabilities or with ``p``.
+        """Elements of a container, rows of one of several dimensions, or numbers below ``a``, with equal probabilities
+        or with ``p``.
 
         Without ``replace``, no element is chosen twice, and ``p`` is not supported.
         """
         n = int(a) if isinstance(a, (int, np.integer)) else lazy.of(a).extent[0]
+        if n < 1:
+            raise ValueError(f"choice needs a number from 1 on, not {n}")
         if p is not None:
             if not replace:
                 raise ValueError("choice by probabilities needs replace=True")
@@ -236,7 +239,8 @@ class Generator(_Distributions):
             return at
         if size is None:
             return np.asarray(a)[int(at)]
-        return alg.take(a, at, accelerator_view=self.accelerator_view)
+        axis = None if lazy.of(a).extent.rank == 1 else 0
+        return alg.take(a, at, axis, accelerator_view=self.accelerator_view)
 
     def _weighted(self, n: int, p: Any, size: Any) -> Any:
         given = np.asarray(p)
