@@ -57,7 +57,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("parentheses", "the printer takes << for an operator that binds best", "vkamp/emit/text.py",
           '"shl": SHIFT', '"shl": POSTFIX', "reference,swiftshader"),
     Fault("definition", "nobody knows that a function of subgroups defines its result", "vkamp/ir/traversal.py",
-          ".variables) if v is not None)", '.variables) if v and type(statement).__name__ != "Subgroup")',
+          "fields) if v is not None])", 'fields) if v and type(statement).__name__ != "Subgroup"])',
           "reference,swiftshader"),
     Fault("comparison", "comparisons of 64 bits look at the lower 32", "vkamp/sim/expressions.py",
           '"lt": "L < R"', '"lt": "(L % 4294967296) < (R % 4294967296)"', "reference,python"),
@@ -73,8 +73,8 @@ FAULTS: tuple[Fault, ...] = (
           "if kept == self.types.value(kind):", "if kept == self.types.value(kind) and not kind.is_integer:",
           "reference,swiftshader"),
     Fault("claim", "nobody knows that amp.uniform defines a variable: check mode omits checks", "vkamp/ir/traversal.py",
-          ".variables) if v is not None)",
-          '.variables) if v and (type(statement).__name__, v.name) != ("UniformAssert", "x"))',
+          "fields) if v is not None])",
+          'fields) if v and (type(statement).__name__, v.name) != ("UniformAssert", "x")])',
           module=("tools.kernels.claimed", "swiftshader")),
 )  # fmt: skip
 
