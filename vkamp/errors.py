@@ -220,17 +220,18 @@ def name_at(span: Span) -> str:
 
 
 def _callers(span: Span) -> Iterator[Span]:
-    """The calls that lead to a place; of those to a place in a program only the program's own."""
-    keeps_all = _is_own(span) or os.environ.get("VKAMP_TRACEBACK") == "1"
+    """The calls that lead to a place. For a place in a program, calls in vkamp's own files are left out."""
+    keeps_all = is_of_package(span.file) or os.environ.get("VKAMP_TRACEBACK") == "1"
     caller = span.caller
     while caller is not None:
-        if keeps_all or not _is_own(caller):
+        if keeps_all or not is_of_package(caller.file):
             yield caller
         caller = caller.caller
 
 
-def _is_own(span: Span) -> bool:
-    return span.file.startswith(_PACKAGE)
+def is_of_package(file: str) -> bool:
+    """Whether a source file is one of vkamp's."""
+    return file.startswith(_PACKAGE)
 
 
 def render(

@@ -53,8 +53,11 @@ def first(places):
 
 
 def multiset(x, y, wanted):
-    """C++'s set operations. A number occurs ``m`` times in one input and ``n`` times in the other; ``wanted(m, n)`` is
-    how often it occurs in the result."""
+    """The set operations of C++ on numbers that occur several times.
+
+    If a number occurs ``m`` times in one input and ``n`` times in the other, it occurs ``wanted(m, n)`` times in the
+    result.
+    """
     found = []
     for each in sorted({*map(key, x), *map(key, y)}):
         of_x, of_y = ([number for number in side if key(number) == each] for side in (x, y))

@@ -170,7 +170,7 @@ _OF_OTHERS = (np.ufunc, type(operator.add))
 
 
 def _function(name: str, param: str, given: Any) -> Any:
-    """The function that stands for a given one in kernels; TypeError if it is none."""
+    """The function that kernels call in place of a given one; TypeError if that is not a function."""
     if given is not None and not callable(given):
         is_many = hasattr(given, "__len__") and not isinstance(given, str)
         instead = ": give conditions as flags=" if is_many and name == "select" else ""

@@ -59,7 +59,7 @@ class Lazy:
         return found
 
     def read_elsewhere(self) -> list[Any]:
-        """The containers of which an element may be read for an element at another position."""
+        """The containers whose elements may be read to compute an element at another position."""
         if not self.is_elementwise:
             return self.containers()
         return [each for member in self._members() if isinstance(member, Lazy) for each in member.read_elsewhere()]
@@ -518,7 +518,7 @@ def of(a: Any) -> Lazy:
 
 
 def _input(a: Any) -> Lazy:
-    """An input of a lazy one, which may be empty; a ``counted`` waits for its count."""
+    """An input of a lazy input, which may have no elements. For a ``counted``, this waits for the count."""
     if isinstance(a, Lazy):
         return a
     if isinstance(a, counted):

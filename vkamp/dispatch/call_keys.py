@@ -34,7 +34,7 @@ _GUARDED = frozenset([ModuleType, FunctionType, BuiltinFunctionType, DeviceFunct
 
 
 class _Absent:
-    """What a name or a member is that is not there."""
+    """Stands for the value of a name or a member that is missing."""
 
 
 _ABSENT = _Absent()

@@ -362,7 +362,7 @@ def _captured_by(out: Arguments, function: FunctionType, origin: str, path: str,
         return _classify(out, function, path, value, captured=True)
     if operators.is_value(value) and origin != "builtin":
         return _captured_number(out, function, path, value)
-    if origin in ("global", "builtin") and not isinstance(value, functools.partial):
+    if origin in ("global", "builtin") and not operators.is_handed_over(origin, value):
         return None
     return _part_of_program(out, function, path, value)
 

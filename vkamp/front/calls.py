@@ -333,7 +333,7 @@ def _no_function(ctx: Context, value: Value, node: ast.Call) -> NoReturn:
         help_text = f"wait at it: `{text}.wait()`"
     elif isinstance(value, Object) and isinstance(value.value, np.dtype) and value.value.names is not None:
         help_text = (
-            "change the fields of a copy, `new = old.copy()`, or make the struct an @amp.struct, whose name makes one"
+            "change the fields of a copy, `new = old.copy()`, or declare the struct with @amp.struct and call its name"
         )
     elif isinstance(value, Object) and isinstance(value.value, np.dtype):
         help_text = f"write `{arguments or 'x'}.astype({text})`, or pass a type, which converts"

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, NoReturn
 
-from vkamp.errors import CompileError, Span
+from vkamp.errors import CompileError, Span, is_of_package
 from vkamp.front import advice, convert, references, sharing
 from vkamp.front.argument_packing import ArgumentPacking, is_weak_float, pack, pack_captured, specialise
 from vkamp.front.context import Context, NeedsElementsError, Slot
 from vkamp.front.doubles import without_unread
 from vkamp.front.guards import default_of
-from vkamp.front.library import is_of_package, library_caller
+from vkamp.front.library import library_caller
 from vkamp.front.module import Frame, Instance, Module
 from vkamp.front.names import outside_lookup, wrap
 from vkamp.front.overloads import overload_of

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import FrameType
 
-_PACKAGE = str(Path(__file__).parents[1])
 #: The libraries, whose public functions take functions.
 _LIBRARIES = ("vkamp.algorithms", "vkamp.tile")
-
-
-def is_of_package(file: str) -> bool:
-    """Whether a source file is one of vkamp's."""
-    return file.startswith(_PACKAGE)
 
 
 def library_caller() -> str:

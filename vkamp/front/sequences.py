@@ -561,8 +561,8 @@ def spread(ctx: Context, nodes: list[ast.expr]) -> list[ast.expr]:
 
 
 def _may_come_first(ctx: Context, before: int, earlier: list[ast.expr]) -> bool:
-    """Whether what has been evaluated from a statement on may come before earlier operands: neither changes anything
-    that a program has."""
+    """Whether the statements from ``before`` on may run before the earlier operands: neither of them changes a variable
+    of the program."""
     calls = (ast.Call, ast.NamedExpr, ast.GeneratorExp, ast.ListComp)
     only_reads = all(
         isinstance(statement, ir.Assign)

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,7 +26,7 @@ from vkamp.check.race_prover.report import RaceVerdicts, judge_races
 from vkamp.check.races import RaceFinding, check_certain_races
 from vkamp.check.reuse import check_reuse
 from vkamp.check.uniformity import Uniformity, check_uniformity
-from vkamp.errors import BarrierWarning, CompileError, InternalCompilerError, RaceWarning, Span
+from vkamp.errors import BarrierWarning, CompileError, InternalCompilerError, RaceWarning, Span, is_of_package
 from vkamp.front import Request
 from vkamp.front.context import Context
 from vkamp.front.lower import Lowered
@@ -72,7 +70,6 @@ _T = TypeVar("_T")
 #: The duration of a driver's compilation that is acceptable (seconds), and how much faster another form must compile to
 #: be chosen.
 _LONG, _LESS = 2.0, 0.5
-_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def compile_kernel(request: Request, captured: Mapping[str, Any]) -> Compiled:
@@ -129,7 +126,7 @@ def _is_ours(request: Request) -> bool:
 
 def _is_only_ours(kernel: ir.Kernel) -> bool:
     """Whether a kernel has no statement of a function of the user."""
-    return all(each.span.file.startswith(_PACKAGE) for each in kernel.statements())
+    return all(is_of_package(each.span.file) for each in kernel.statements())
 
 
 def _judged(kernel: ir.Kernel) -> RaceVerdicts:
