@@ -7,7 +7,6 @@ threads, each on a block of elements.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -72,8 +71,9 @@ def ends_loops(view: amp.accelerator_view) -> bool:
 def least_threads(view: amp.accelerator_view) -> int:
     """A number of threads that keeps all processors of the host busy until the end: a few for each of their lanes."""
     limits = view.accelerator.limits
-    lanes = 1 if limits is None else max(limits.subgroup_size, 4)
-    return 4 * (os.cpu_count() or 1) * lanes
+    if limits is None:
+        return 4
+    return 4 * (limits.compute_units or 1) * max(limits.subgroup_size, 4)
 
 
 def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN, line: int = 16) -> Split:

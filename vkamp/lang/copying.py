@@ -21,15 +21,19 @@ _MAX = 8
 _PAGE = 4096
 
 
+def processors() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _count() -> int:
     """The number of threads that copy: half of the processors, so that a driver's threads keep running."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(_MAX, usable // 2)
+    return min(_MAX, processors() // 2)
 
 
 def _transfer_count() -> int:
     """The number of threads of a transfer: all processors but one of each eight, which drivers need."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    usable = processors()
     return max(1, min(2 * _MAX, usable - max(1, usable // 8)))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from vkamp.lang.copying import processors
 from vkamp.run.features import struct
 
 
@@ -55,10 +55,3 @@ class ComputeUnits:
             return processors()
         found = None if self._source is None else self._source.count(self.parts[0])
         return found or None
-
-
-def processors() -> int | None:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
