@@ -192,6 +192,35 @@ def test_values_that_no_element_can_have():
             call(SORTED.astype(np.int8), 300)
 
 
+@pytest.mark.accelerators("llvmpipe")
+def test_ranges_that_overlap(accelerator_view):
+    """As far as C++ allows it."""
+
+    def changed(call):
+        view = amp.array_view(amp.array(RAW, accelerator_view=accelerator_view))
+        call(view)
+        return np.asarray(view)
+
+    for call in (stl.copy, stl.move, stl.copy_backward, stl.move_backward):
+        np.testing.assert_array_equal(changed(lambda v, call=call: call(v[9:], v[:-9])), np.r_[RAW[9:], RAW[-9:]])
+        np.testing.assert_array_equal(changed(lambda v, call=call: call(v[:-9], v[9:])), np.r_[RAW[:9], RAW[:-9]])
+    np.testing.assert_array_equal(changed(lambda v: stl.copy_n(v[9:], 20, v)), np.r_[RAW[9:29], RAW[20:]])
+    np.testing.assert_array_equal(changed(lambda v: stl.adjacent_difference(v, v)), np.diff(RAW, prepend=0))
+    np.testing.assert_array_equal(changed(lambda v: stl.iter_swap(v, 3, v[2:], 1)), RAW)
+    numbers = RAW.copy()
+    stl.copy(numbers[9:], numbers[:-9])
+    np.testing.assert_array_equal(numbers, np.r_[RAW[9:], RAW[-9:]])
+    for at in (-1, 301):
+        with pytest.raises(ValueError, match=f"position {at} is outside of a range of 301 elements"):
+            changed(lambda v, at=at: stl.iter_swap(v, 0, v, at))
+
+
+def test_values_that_no_element_has_are_not_replaced():
+    small = RAW.astype(np.int8)
+    np.testing.assert_array_equal(np.asarray(stl.replace(amp.array_view(small.copy()), 300, 7)), small)
+    np.testing.assert_array_equal(np.asarray(stl.replace_copy(small, np.zeros_like(small), 7.5, 9)), small)
+
+
 def test_readonly_ranges_are_searched():
     ordered = amp.array_view(SORTED, readonly=True)
     assert int(stl.lower_bound(ordered, 7)) == np.searchsorted(SORTED, 7)

@@ -70,6 +70,15 @@ def _part(a: View, begin: int, end: int) -> View:
     return (room if isinstance(room, amp.array_view) else amp.array_view(room))[begin:end]
 
 
+def _overlap(a: View, b: View) -> bool:
+    """Whether two ranges share memory."""
+    rooms = [_room(each) for each in (a, b)]
+    if any(is_empty(room) or not isinstance(room, (amp.array, amp.array_view, np.ndarray)) for room in rooms):
+        return False
+    left, right = (r if isinstance(r, (amp.array, amp.array_view)) else amp.array_view(r, readonly=True) for r in rooms)
+    return left.overlaps(right)
+
+
 def _stored(found: device_scalar, out: View) -> device_scalar:
     """A condition, also stored in the first element of a view, if there is one."""
     if out is not None:
@@ -98,6 +107,12 @@ def _checked(a: View, at: int) -> None:
         raise ValueError(f"position {at} is outside of a range of {len(_room(a))} elements")
 
 
+def _element(a: View, at: int) -> View:
+    if not 0 <= at < len(_room(a)):
+        raise ValueError(f"position {at} is outside of a range of {len(_room(a))} elements")
+    return _part(a, at, at + 1)
+
+
 @amp.func
 def _mirrored(at: Any, n: Any) -> Any:
     """The position that has one of the reversed range."""
@@ -105,7 +120,12 @@ def _mirrored(at: Any, n: Any) -> Any:
 
 
 def adjacent_difference(a: View, out: View, op: Any = functional.minus) -> View:
-    """``op`` of each element and the one before it (``amp_stl_algorithms::adjacent_difference``)."""
+    """``op`` of each element and the one before it; ``out`` may be the range itself.
+
+    ``amp_stl_algorithms::adjacent_difference``
+    """
+    if _overlap(a, out):
+        return _into(alg.adjacent_difference(a, op), out)
     alg.adjacent_difference(a, op, out=out)
     return out
 
@@ -134,14 +154,16 @@ def binary_search(a: View, value: Any, comp: Any = functional.less) -> Any:
 
 
 def copy(a: View, out: View) -> View:
-    """Copies a range (``amp_stl_algorithms::copy``)."""
+    """Copies a range, which may overlap ``out`` (``amp_stl_algorithms::copy``)."""
+    if _overlap(a, out):
+        return _into(alg.copy(a), out)
     alg.copy(a, out=out)
     return out
 
 
 def copy_backward(a: View, out: View) -> View:
     """Copies a range, which may overlap ``out`` (``amp_stl_algorithms::copy_backward``)."""
-    return _into(alg.copy(a), out)
+    return copy(a, out)
 
 
 def copy_if(a: View, out: View, p: Any) -> counted:
@@ -153,7 +175,7 @@ def copy_n(a: View, count: int, out: View) -> View:
     """Copies the first ``count`` elements to the begin of ``out`` (``amp_stl_algorithms::copy_n``)."""
     _checked(a, count)
     if count > 0:
-        alg.copy(_part(a, 0, count), out=_part(out, 0, count))
+        copy(_part(a, 0, count), _part(out, 0, count))
     return out
 
 
@@ -300,7 +322,9 @@ def is_sorted_until(a: View, comp: Any = functional.less) -> Position:
 
 def iter_swap(a: View, i: int, b: View, j: int) -> None:
     """Exchanges element ``i`` of one range and element ``j`` of another one (``amp_stl_algorithms::iter_swap``)."""
-    alg.swap(_part(a, i, i + 1), _part(b, j, j + 1))
+    left, right = _element(a, i), _element(b, j)
+    if not left.overlaps(right):
+        alg.swap(left, right)
 
 
 def lexicographical_compare(a: View, b: View, comp: Any = functional.less) -> device_scalar:
@@ -347,7 +371,7 @@ def mismatch(a: View, b: View, p: Any = functional.equal_to) -> Position:
 
 
 def move(a: View, out: View) -> View:
-    """Copies a range (``amp_stl_algorithms::move``)."""
+    """Copies a range, which may overlap ``out`` (``amp_stl_algorithms::move``)."""
     return copy(a, out)
 
 
@@ -441,14 +465,12 @@ def remove_if(a: View, p: Any) -> Position:
 
 def replace(a: View, old_value: Any, new_value: Any) -> View:
     """Puts a value in the place of another one (``amp_stl_algorithms::replace``)."""
-    alg.replace(a, old_value, new_value, out=_room(a))
-    return a
+    return replace_if(a, _is(a, old_value), new_value)
 
 
 def replace_copy(a: View, out: View, old_value: Any, new_value: Any) -> View:
     """Copies a range with a value in the place of another one (``amp_stl_algorithms::replace_copy``)."""
-    alg.replace(a, old_value, new_value, out=out)
-    return out
+    return replace_copy_if(a, out, _is(a, old_value), new_value)
 
 
 def replace_copy_if(a: View, out: View, p: Any, new_value: Any) -> View:
