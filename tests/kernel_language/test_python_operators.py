@@ -111,3 +111,18 @@ def test_wrong_numbers_of_arguments():
 
     with pytest.raises(amp.CompileError, match=r"VKA207.*operator\.add"):
         kernel.inspect(a.extent, a)
+
+
+@amp.struct
+class Turn:
+    a: amp.int32
+    b: amp.int32
+
+    def __matmul__(self, other):
+        return Turn(self.a * other.a - self.b * other.b, self.a * other.b + self.b * other.a)
+
+
+def test_matmul_of_structs(accelerator_view):
+    raw = np.array([(1, 2), (-3, 4)], Turn)
+    got = applied(accelerator_view, operator.matmul, raw, raw)
+    assert got.tolist() == [(-3, 4), (-7, -24)]

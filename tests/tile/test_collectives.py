@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,52 @@ def test_operators_that_return_an_operand(accelerator_view):
     rows = raw["factor"].reshape(2, 48)
     np.testing.assert_array_equal(np.asarray(largest)["factor"].reshape(2, 48), rows.max(1)[:, None].repeat(48, 1))
     np.testing.assert_array_equal(np.asarray(upto)["factor"].reshape(2, 48), np.maximum.accumulate(rows, 1))
+
+
+@amp.kernel
+def _from_zero(t_idx, a, prefixes, totals, *, items: amp.constant):
+    x = tile.load(t_idx, a, items=items, arrangement="blocked")
+    found, total = tile.exclusive_scan(t_idx, x, operator.add, 0)
+    first, _ = tile.exclusive_scan(t_idx, x[0], operator.add, 0)
+    totals[t_idx] = total
+    found[0] += first
+    tile.store(t_idx, prefixes, found, arrangement="blocked")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint32, np.uint8, np.complex64])
+def test_initial_values_get_the_type_of_the_items(accelerator_view, dtype):
+    raw = np.arange(33).astype(dtype)
+    prefixes, totals = amp.array_view(np.zeros(33, dtype)), amp.array_view(np.zeros(11, dtype))
+    domain = amp.extent(11).tile(11)
+    amp.parallel_for_each(accelerator_view, domain, _from_zero, amp.array_view(raw), prefixes, totals, items=3)
+    expected = np.cumsum(raw, dtype=dtype) - raw
+    expected[::3] += np.cumsum(raw[::3], dtype=dtype) - raw[::3]
+    np.testing.assert_array_equal(np.asarray(prefixes), expected)
+    np.testing.assert_array_equal(np.asarray(totals), np.full(11, raw.sum(dtype=dtype)))
+
+
+@amp.kernel
+def _of_many(t_idx, a, out, valid, *, items: amp.constant):
+    x = tile.load(t_idx, a, items=items, arrangement="blocked")
+    results = amp.private(5, amp.int32)
+    results[0] = tile.reduce(t_idx, x, operator.add, valid)
+    _, results[1] = tile.inclusive_scan(t_idx, x, operator.add, valid)
+    _, results[2] = tile.exclusive_scan(t_idx, x, operator.add, 0, valid)
+    results[3] = tile.merge_sort(t_idx, x, valid=valid)[0]
+    results[4] = tile.sort(t_idx, x, valid=valid)[0]
+    for k in range(5):
+        out[k, t_idx.local[0]] = results[k]
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("valid", [np.int32(100), np.int32(97), np.uint32(2**32 - 1), np.int32(2**31 - 1)], ids=str)
+@pytest.mark.parametrize("items", [1, 3])
+def test_more_valid_items_than_there_are(accelerator_view, valid, items):
+    raw = np.random.default_rng(3).integers(-99, 99, 32 * items, np.int32)
+    out = amp.array_view(np.zeros((5, 32), np.int32))
+    amp.parallel_for_each(
+        accelerator_view, amp.extent(32).tile(32), _of_many, amp.array_view(raw), out, valid, items=items
+    )
+    np.testing.assert_array_equal(np.asarray(out)[:3], raw.sum())
+    for order in np.asarray(out)[3:]:
+        np.testing.assert_array_equal(order, np.sort(raw)[::items])

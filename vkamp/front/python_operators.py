@@ -90,6 +90,7 @@ def _handlers() -> dict[int, _Handler]:
 
     for op, names in _BINARY.items():
         add(names, _written(2, lambda x, y, op=op: ast.BinOp(x, op(), y)))
+    table[id(operator.matmul)] = _written(2, lambda x, y: ast.BinOp(x, ast.MatMult(), y))
     for comparison, names in _COMPARISONS.items():
         add(names, _written(2, lambda x, y, op=comparison: ast.Compare(x, [op()], [y])))
     for unary, names in _UNARY.items():

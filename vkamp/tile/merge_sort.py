@@ -24,7 +24,8 @@ def merge_sort(t_idx: Any, keys: Any, *values: Any, less: Any = operator.lt, val
     it.
     """
     own = items_of(keys)
-    sources = _order_of(t_idx, own, less, math.prod(t_idx.tile_extent) * len(own) if valid is None else valid)
+    many = math.prod(t_idx.tile_extent) * len(own)
+    sources = _order_of(t_idx, own, less, many if valid is None else amp.int32(min(valid, many)))
     moved = like(keys, gather(t_idx, own, sources))
     if len(values) == 0:
         return moved

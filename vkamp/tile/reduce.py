@@ -17,9 +17,9 @@ from vkamp.tile._threads import rank_of
 def reduce(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
     """``op`` of the first ``valid`` items of the tile, in their order, for every thread.
 
-    All threads of the tile must call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
-    associative and need not commute.  ``x`` is a number, a vector or a struct, or a private array of items, which are
-    in blocked order.
+    All threads of the tile must call it, with the same ``valid`` of 1 or more; by default, or if it exceeds their
+    number, all items count.  ``op`` is associative and need not commute.  ``x`` is a number, a vector or a struct, or a
+    private array of items, which are in blocked order.
     """
     if hasattr(x, "extent"):
         return _of_threads(t_idx, combined(t_idx, x, op, valid), op, threads_of(t_idx, valid, items=len(x)))
@@ -39,9 +39,10 @@ def combined(t_idx: Any, x: Any, op: Any, valid: Any) -> Any:
 @amp.func
 def threads_of(t_idx: Any, valid: Any, *, items: amp.constant) -> Any:
     """How many threads have items that count."""
+    threads = math.prod(t_idx.tile_extent)
     if valid is None:
-        return math.prod(t_idx.tile_extent)
-    return amp.tdiv(valid + items - 1, items) if items > 1 else valid
+        return threads
+    return amp.tdiv(amp.int32(min(valid, threads * items)) + items - 1, items)
 
 
 @amp.func

@@ -45,22 +45,25 @@ def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any = None) ->
     if hasattr(x, "extent"):
         many = threads_of(t_idx, valid, items=len(x))
         _, before, total = scan_of(t_idx, combined(t_idx, x, op, valid), op, many)
-        first = _prefix_of(t_idx, before, op, init)
+        first, total = _from_init(t_idx, before, total, op, init)
         prefixes = amp.private(len(x), x.dtype)
         prefixes[0] = first
         for k in amp.static_range(1, len(x)):
             prefixes[k] = op(prefixes[k - 1], x[k - 1])
-        return prefixes, op(init, total).copy()
+        return prefixes, total
     _, before, total = scan_of(t_idx, x, op, threads_of(t_idx, valid, items=1))
-    return _prefix_of(t_idx, before, op, init), op(init, total).copy()
+    return _from_init(t_idx, before, total, op, init)
 
 
 @amp.func
-def _prefix_of(t_idx: Any, before: Any, op: Any, init: Any) -> Any:
-    prefix = init.copy()
+def _from_init(t_idx: Any, before: Any, total: Any, op: Any, init: Any) -> Any:
+    """``op`` of ``init``, which gets the items' type, and the items before this thread's, and of all items."""
+    start = amp.private(1, type(total))
+    start[0] = init
+    prefix = start[0].copy()
     if rank_of(t_idx) > 0:
         prefix = op(prefix, before).copy()
-    return prefix
+    return prefix, op(start[0], total).copy()
 
 
 @amp.func
