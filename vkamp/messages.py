@@ -153,6 +153,7 @@ MESSAGES: dict[str, Message] = {
         "the elements of a container are numbers already",
     ),
     "VKA236": Message('`"{name}"` is not a device feature', "{advice}"),
+    "VKA237": Message("{text}", "call `{name}` with other arguments: it refuses these while the kernel is compiled"),
     # -- 3xx: types
     "VKA301": Message("{given} value cannot be stored in {what}, which is {type}", "{advice}"),
     "VKA302": Message("`{op}` does not work on {what}", "{advice}"),

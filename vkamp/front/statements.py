@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
-from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError
+from vkamp.errors import CompileError, Note, Span, UnsupportedFeatureError, is_of_package
 from vkamp.front import convert
 from vkamp.front.assignments import changes_kind, settle, store
 from vkamp.front.attempts import Attempt
@@ -113,6 +113,36 @@ def _drop_results(ctx: Context) -> None:
             ctx.taken.discard(result.name)
         results = tuple(None if r in dropped else r for r in last.results)
         ctx.block[-1] = ir.Call(last.span, last.function, last.args, results)
+
+
+@handles(ast.Raise)
+def _raise(ctx: Context, node: ast.Raise) -> None:
+    """What a function does with arguments that it refuses, if no condition of the run time leads here."""
+    message = _reason(ctx, node.exc)
+    if ctx.depth or ctx.reached_returns or len(ctx.module.stack) < 2 or not message:
+        ctx.refuse(node)
+    span = ctx.span(node)
+    name = span.function
+    # Of vkamp's own functions, the call is shown.
+    while is_of_package(span.file) and span.caller is not None:
+        name, span = span.function, span.caller
+    ctx.fail("VKA237", span, text=message, name=name)
+
+
+def _reason(ctx: Context, node: ast.expr | None) -> str:
+    """The text of an exception, with the values of constants; none if it is not a string."""
+    text = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 else None
+    if isinstance(text, ast.JoinedStr):
+        return "".join(_written(ctx, each) for each in text.values)
+    return text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
+
+
+def _written(ctx: Context, node: ast.expr) -> str:
+    """A part of an f-string, an expression by its value if that is a constant."""
+    if not isinstance(node, ast.FormattedValue):
+        return str(node.value) if isinstance(node, ast.Constant) else ""
+    value = ctx.expr(node.value)
+    return str(value.value) if isinstance(value, Constant) else ctx.text(node.value)
 
 
 @handles(ast.Assert)

@@ -125,4 +125,7 @@ def _type_object(ctx: Context, value: Value, node: ast.Call) -> Value:
     if vector is not None:
         is_complex = isinstance(vector, Complex)
         return Object(vector.dtype.type if is_complex else vector_class(vector.dtype))
+    if isinstance(value, TupleValue) and value.kind == "tuple":
+        part, help_text = node.args[0], "use a struct, of a class under @amp.struct, which arrays can hold"
+        ctx.fail("VKA311", part, text=ctx.text(part), what=ctx.describe(value), advice=help_text)
     return dtypes.type_object(convert.scalar_type(convert.number(ctx, value, node.args[0])))

@@ -20,8 +20,10 @@ def run_length_decode(t_idx: Any, values: Any, lengths: Any, first: Any = 0, *, 
     decoded elements. From ``total`` on, elements repeat the last run.  ``values`` and ``lengths`` are values, or
     private arrays in blocked order.  All threads of the tile must call it, with the same ``first``.
     """
-    own = items_of(values)
-    prefix, total = exclusive_scan(t_idx, items_of(lengths), operator.add, 0)
+    own, many = items_of(values), items_of(lengths)
+    if len(own) != len(many):
+        raise TypeError("all arguments must have the same number of items in each thread")
+    prefix, total = exclusive_scan(t_idx, many, operator.add, 0)
     runs = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
     starts = amp.tile_static(len(runs), amp.int32)
     put(t_idx, runs, own)
