@@ -169,3 +169,42 @@ def test_more_valid_items_than_there_are(accelerator_view, valid, items):
     np.testing.assert_array_equal(np.asarray(out)[:3], raw.sum())
     for order in np.asarray(out)[3:]:
         np.testing.assert_array_equal(order, np.sort(raw)[::items])
+
+
+@amp.kernel
+def _small(t_idx, a, prefixes, differences, ranks):
+    x = tile.load(t_idx, a, items=3, arrangement="blocked")
+    upto, _ = tile.inclusive_scan(t_idx, x, operator.add)
+    before, _ = tile.exclusive_scan(t_idx, x, operator.add, 1000)
+    first, _ = tile.inclusive_scan(t_idx, x[0], operator.add)
+    flags = tile.discontinuity(t_idx, x)
+    runs, many = tile.inclusive_scan(t_idx, flags, operator.add)
+    earlier, _ = tile.exclusive_scan(t_idx, flags[0], operator.add, 0)
+    for k in range(3):
+        upto[k] += before[k]
+        runs[k] += 100 * many
+    upto[0] += first
+    runs[0] += 10_000 * earlier + tile.reduce(t_idx, flags, operator.add)
+    runs[1] += tile.reduce(t_idx, flags[0], operator.add)
+    runs[2] += 1 if tile.reduce(t_idx, flags, operator.and_) else 0
+    tile.store(t_idx, prefixes, upto, arrangement="blocked")
+    tile.store(t_idx, differences, tile.adjacent_difference(t_idx, x), arrangement="blocked")
+    tile.store(t_idx, ranks, runs, arrangement="blocked")
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16])
+def test_small_integers_and_conditions_give_int32(accelerator_view, dtype):
+    raw = np.random.default_rng(5).integers(90, 120, 99).astype(dtype)
+    prefixes, differences, ranks = (amp.array_view(np.zeros(99, np.int32)) for _ in range(3))
+    containers = amp.array_view(raw), prefixes, differences, ranks
+    amp.parallel_for_each(accelerator_view, amp.extent(33).tile(33), _small, *containers)
+    upto = np.cumsum(raw, dtype=np.int32)
+    expected = 2 * upto - raw + 1000
+    expected[::3] += np.cumsum(raw[::3], dtype=np.int32)
+    np.testing.assert_array_equal(np.asarray(prefixes), expected)
+    np.testing.assert_array_equal(np.asarray(differences), np.diff(raw.astype(np.int32), prepend=0))
+    flags = np.r_[True, raw[1:] != raw[:-1]].astype(np.int32)
+    runs = np.cumsum(flags) + 100 * flags.sum()
+    runs[::3] += 10_000 * (np.cumsum(flags[::3]) - flags[::3]) + flags.sum()
+    runs[1::3] += flags[::3].sum()
+    np.testing.assert_array_equal(np.asarray(ranks), runs)

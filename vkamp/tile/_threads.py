@@ -27,6 +27,19 @@ def items_of(x: Any) -> Any:
 
 
 @amp.func
+def numbers_of(x: Any, op: Any) -> Any:
+    """Conditions as integers if ``op`` gives integers of them, as a sum does."""
+    if not hasattr(x, "extent"):
+        return x if isinstance(op(x, x), bool) else type(op(x, x))(x)
+    if isinstance(op(x[0], x[0]), bool):
+        return x
+    own = amp.private(len(x), type(op(x[0], x[0])))
+    for k in amp.static_range(len(x)):
+        own[k] = x[k]
+    return own
+
+
+@amp.func
 def like(x: Any, items: Any) -> Any:
     """The array ``items`` if ``x`` is an array, else its only item."""
     if hasattr(x, "extent"):

@@ -52,7 +52,7 @@ def adjacent_difference(t_idx: Any, x: Any, op: Any = operator.sub, before: Any 
     items' type.
     """
     own = items_of(x)
-    found = amp.private(len(own), own.dtype)
+    found = amp.private(len(own), type(own[0]))
     earlier = shift(t_idx, own[len(own) - 1].copy(), 1)
     for k in amp.static_range(1, len(own)):
         found[k] = op(own[k], own[k - 1])

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import vkamp as amp
-from vkamp.tile._threads import rank_of
+from vkamp.tile._threads import numbers_of, rank_of
 
 
 @amp.func
@@ -18,12 +18,13 @@ def reduce(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
     """``op`` of the first ``valid`` items of the tile, in their order, for every thread.
 
     All threads of the tile must call it, with the same ``valid`` of 1 or more; by default, or if it exceeds their
-    number, all items count.  ``op`` is associative and need not commute.  ``x`` is a number, a vector or a struct, or a
-    private array of items, which are in blocked order.
+    number, all items count.  ``op`` is associative and need not commute.  ``x`` is a number, a condition, a vector or a
+    struct, or a private array of items, which are in blocked order.  A sum of conditions counts them.
     """
     if hasattr(x, "extent"):
-        return _of_threads(t_idx, combined(t_idx, x, op, valid), op, threads_of(t_idx, valid, items=len(x)))
-    return _of_threads(t_idx, x, op, threads_of(t_idx, valid, items=1))
+        items = numbers_of(x, op) if isinstance(x[0], bool) else x
+        return _of_threads(t_idx, combined(t_idx, items, op, valid), op, threads_of(t_idx, valid, items=len(x)))
+    return _of_threads(t_idx, numbers_of(x, op) if isinstance(x, bool) else x, op, threads_of(t_idx, valid, items=1))
 
 
 @amp.func

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import vkamp as amp
-from vkamp.tile._threads import rank_of
+from vkamp.tile._threads import numbers_of, rank_of
 from vkamp.tile.reduce import combined, threads_of
 
 
@@ -18,21 +18,24 @@ from vkamp.tile.reduce import combined, threads_of
 def inclusive_scan(t_idx: Any, x: Any, op: Any, valid: Any = None) -> Any:
     """``(prefix, total)``: ``op`` of the items up to each, and of the first ``valid`` items.
 
-    All threads of the tile must call it, with the same ``valid`` of 1 or more; by default all items count.  ``op`` is
-    associative and need not commute.  ``x`` is a number, a vector or a struct, or a private array of items, which are
-    in blocked order; ``prefix`` is of the same form.  The prefix of an item from ``valid`` on is undefined.
+    ``op``, ``valid`` and ``x`` are those of :func:`reduce`; all threads of the tile must call it.  ``prefix`` has the
+    form of ``x``, and its items the type of ``op``'s results: int32 for integers of 8 and 16 bits, and for sums of
+    conditions.  The prefix of an item from ``valid`` on is undefined.
     """
     if hasattr(x, "extent"):
-        many = threads_of(t_idx, valid, items=len(x))
-        _, before, total = scan_of(t_idx, combined(t_idx, x, op, valid), op, many)
-        prefix = amp.private(len(x), x.dtype)
-        prefix[0] = x[0]
+        items = numbers_of(x, op) if isinstance(x[0], bool) else x
+        many = threads_of(t_idx, valid, items=len(items))
+        _, before, total = scan_of(t_idx, combined(t_idx, items, op, valid), op, many)
+        prefix = amp.private(len(items), type(items[0]))
+        prefix[0] = items[0]
         if rank_of(t_idx) > 0:
-            prefix[0] = op(before, x[0])
-        for k in amp.static_range(1, len(x)):
-            prefix[k] = op(prefix[k - 1], x[k])
+            prefix[0] = op(before, items[0])
+        for k in amp.static_range(1, len(items)):
+            prefix[k] = op(prefix[k - 1], items[k])
         return prefix, total
-    upto, _, total = scan_of(t_idx, x, op, threads_of(t_idx, valid, items=1))
+    upto, _, total = scan_of(
+        t_idx, numbers_of(x, op) if isinstance(x, bool) else x, op, threads_of(t_idx, valid, items=1)
+    )
     return upto, total
 
 
@@ -43,15 +46,18 @@ def exclusive_scan(t_idx: Any, x: Any, op: Any, init: Any, valid: Any = None) ->
     The prefix of item 0 is ``init``.
     """
     if hasattr(x, "extent"):
-        many = threads_of(t_idx, valid, items=len(x))
-        _, before, total = scan_of(t_idx, combined(t_idx, x, op, valid), op, many)
+        items = numbers_of(x, op) if isinstance(x[0], bool) else x
+        many = threads_of(t_idx, valid, items=len(items))
+        _, before, total = scan_of(t_idx, combined(t_idx, items, op, valid), op, many)
         first, total = _from_init(t_idx, before, total, op, init)
-        prefixes = amp.private(len(x), x.dtype)
+        prefixes = amp.private(len(items), type(items[0]))
         prefixes[0] = first
-        for k in amp.static_range(1, len(x)):
-            prefixes[k] = op(prefixes[k - 1], x[k - 1])
+        for k in amp.static_range(1, len(items)):
+            prefixes[k] = op(prefixes[k - 1], items[k - 1])
         return prefixes, total
-    _, before, total = scan_of(t_idx, x, op, threads_of(t_idx, valid, items=1))
+    _, before, total = scan_of(
+        t_idx, numbers_of(x, op) if isinstance(x, bool) else x, op, threads_of(t_idx, valid, items=1)
+    )
     return _from_init(t_idx, before, total, op, init)
 
 
