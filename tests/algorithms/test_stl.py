@@ -215,6 +215,20 @@ def test_ranges_that_overlap(accelerator_view):
             changed(lambda v, at=at: stl.iter_swap(v, 0, v, at))
 
 
+def test_bounds_of_numbers_on_the_device():
+    ordered, other = amp.array_view(SORTED.copy()), amp.array_view(np.array([7.5, 0, -3], np.float32))
+    with amp.capture() as graph:
+        largest, number = stl.reduce(ordered, -99, fn.max), stl.reduce(other, -99.0, fn.max)
+        found = [*stl.equal_range(ordered, largest), stl.lower_bound(ordered, number)]
+        is_there = stl.binary_search(ordered, largest)
+    for change in (0, 1):
+        amp.copy(SORTED + change, ordered)
+        graph.replay()
+        places = [np.searchsorted(SORTED, SORTED[-1]), SORTED.size, np.searchsorted(SORTED + change, 7.5)]
+        assert [each.item() for each in found] == places
+        assert bool(is_there)
+
+
 def test_values_that_no_element_has_are_not_replaced():
     small = RAW.astype(np.int8)
     np.testing.assert_array_equal(np.asarray(stl.replace(amp.array_view(small.copy()), 300, 7)), small)

@@ -208,3 +208,50 @@ def test_small_integers_and_conditions_give_int32(accelerator_view, dtype):
     runs[::3] += 10_000 * (np.cumsum(flags[::3]) - flags[::3]) + flags.sum()
     runs[1::3] += flags[::3].sum()
     np.testing.assert_array_equal(np.asarray(ranks), runs)
+
+
+def _loads_a_matrix(t_idx, a):
+    tile.load(t_idx, a.view_as(amp.extent(4, 8)), items=2)
+
+
+def _sorts_vectors(t_idx, a):
+    tile.sort(t_idx, amp.float2(a[t_idx], 1.0))
+
+
+def _draws_tickets_of_floats(t_idx, a):
+    tile.ticket(t_idx, a)
+
+
+def _publishes_floats(t_idx, a):
+    tile.carry(t_idx, a.view_as(amp.extent(4, 8)), 0, a[t_idx], operator.add, lambda n: a[t_idx])
+
+
+def _publishes_in_a_row(t_idx, a):
+    tile.carry(t_idx, a.reinterpret_as(amp.uint32), 0, a[t_idx], operator.add, lambda n: a[t_idx])
+
+
+def _moves_two_items_to_one_place(t_idx, a):
+    tile.exchange.scatter(t_idx, tile.load(t_idx, a, items=2), t_idx.local[0])
+
+
+def _decodes_two_values_of_one_length(t_idx, a):
+    tile.run_length_decode(t_idx, tile.load(t_idx, a, items=2), 1, items=2)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (_loads_a_matrix, "a tile loads and stores elements of containers of rank 1"),
+        (_sorts_vectors, "keys are numbers: merge_sort sorts keys of any type"),
+        (_draws_tickets_of_floats, "the counter is a container whose first element is a uint32"),
+        (_publishes_floats, "the status is a container of rank 2 with uint32 elements"),
+        (_publishes_in_a_row, "the status is a container of rank 2 with uint32 elements"),
+        (_moves_two_items_to_one_place, "all arguments must have the same number of items in each thread"),
+        (_decodes_two_values_of_one_length, "all arguments must have the same number of items in each thread"),
+    ],
+)
+def test_refused_arguments(run, message):
+    a = amp.array_view(np.zeros(32, np.float32))
+    with pytest.raises(amp.CompileError, match=f"VKA237: {message}") as refused:
+        amp.parallel_for_each(amp.extent(16).tile(16), amp.kernel(run), a)
+    assert f"test_collectives.py:{run.__code__.co_firstlineno + 1}, in {run.__name__}" in str(refused.value)

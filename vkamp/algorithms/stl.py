@@ -91,6 +91,8 @@ def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
     if is_empty(a):
         return 0
     room = _room(a)
+    if isinstance(value, device_scalar):
+        return device_scalar(alg.searchsorted(a, value.view, side, comp))
     dtype = (room if isinstance(room, (amp.array, amp.array_view)) else amp.array_view(room, readonly=True)).dtype
     element_of(value, dtype)
     if dtype.names is None:

@@ -35,6 +35,8 @@ def ticket(t_idx: Any, counter: Any) -> Any:
     Each thread of the tile must call it exactly once.  A tile may wait for tiles of smaller
     numbers only, since these have started.
     """
+    if counter.dtype != amp.uint32 and counter.dtype != amp.int32:
+        raise TypeError("the counter is a container whose first element is a uint32")
     number = amp.tile_static(1, amp.uint32)
     if rank_of(t_idx) == 0:
         number[0] = amp.atomic_fetch_add(counter[0], 1)
@@ -57,6 +59,8 @@ def carry(t_idx: Any, status: Any, number: Any, total: Any, op: Any, total_of: A
     ``total_of(number)`` computes the total of another tile again, by all threads, with the same bits.  A tile may
     overwrite what others read in it when this call has returned.
     """
+    if len(status.extent) != 2 or status.dtype != amp.uint32:
+        raise TypeError("the status is a container of rank 2 with uint32 elements")
     assert status.extent[1] >= 2 * len(amp.to_words(total)), "each tile has tile.carry_words(dtype) words of the status"
     before = amp.tile_static(1, type(total))
     state = amp.tile_static(3, amp.int32)

@@ -26,7 +26,7 @@ def load(
     end of ``a`` are ``fill``, by default its last element. ``arrangement`` is ``"striped"`` or ``"blocked"``. All
     threads of the tile must call it.
     """
-    _check(arrangement=arrangement)
+    _check(a, arrangement=arrangement)
     own = amp.private(items, a.dtype)
     begin = _begin(t_idx, first, items=items)
     direct = arrangement == "blocked" and amp.target.cpu
@@ -50,7 +50,7 @@ def store(t_idx: Any, a: Any, x: Any, first: Any = None, *, arrangement: amp.con
     Items after the end of ``a`` are not stored. ``first`` and ``arrangement`` are those of :func:`load`. All threads of
     the tile must call it.
     """
-    _check(arrangement=arrangement)
+    _check(a, arrangement=arrangement)
     own = items_of(x)
     if arrangement == "blocked" and not amp.target.cpu:
         _store(t_idx, a, blocked_to_striped(t_idx, own), first, blocked=False)
@@ -68,7 +68,9 @@ def _store(t_idx: Any, a: Any, own: Any, first: Any, *, blocked: amp.constant) -
 
 
 @amp.func
-def _check(*, arrangement: amp.constant) -> None:
+def _check(a: Any, *, arrangement: amp.constant) -> None:
+    if len(a.extent) != 1:
+        raise TypeError("a tile loads and stores elements of containers of rank 1, such as a row: matrix[i]")
     if arrangement != "striped" and arrangement != "blocked":
         raise ValueError('arrangement must be "striped" or "blocked"')
 

@@ -125,6 +125,8 @@ def _digit(key: Any, shift: Any, bits: Any, *, descending: amp.constant) -> Any:
 @amp.func
 def _ordered(x: Any) -> Any:
     """Unsigned integers with the same order as the numbers."""
+    if not isinstance(x, (amp.uint32, bool)):
+        raise TypeError("keys are numbers: merge_sort sorts keys of any type, by a comparison")
     return amp.uint32(x)
 
 
