@@ -33,7 +33,6 @@ Quirk = Literal[
     "merged_branches",
     "nan_extremes",
     "slow_exchanges",
-    "unchecked_atomics",
     "unchecked_bounds",
     "unsigned_to_float",
     "wide_factors",
@@ -41,10 +40,8 @@ Quirk = Literal[
     "zero_constants",
 ]
 
-#: Accesses to buffers whose subscripts are limited, for drivers that do not check them.
-Accesses = Literal["all", "atomics"]
-#: Bytes before and after each buffer of the direct engine on CPU drivers, where limited atomic operations may go.
-ATOMIC_GUARD = 4096
+#: The least number of bytes behind each buffer, where accesses out of bounds go on drivers that do not check them.
+GUARD = 4096
 
 _MAX_THREADS = 2**32 - 1
 #: Threads of a group of an untiled kernel, in all and in x, and what every device supports in y.

@@ -20,7 +20,7 @@ def test_scalars(accelerator_view, dtype):
     assert np.array_equal(np.asarray(view), raw + dtype(1))
 
 
-@row("4", "64-bit elements", differs="by device, and by the engine that enables it: VKAMP_ENGINE=vulkan")
+@row("4", "64-bit elements", differs="by device; Kompute enables none")
 @pytest.mark.parametrize("dtype", [amp.float64, amp.int64, amp.uint64])
 def test_wide_elements(accelerator, accelerator_view, dtype):
     view = amp.array_view(np.arange(5).astype(dtype))

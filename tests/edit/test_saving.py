@@ -120,4 +120,4 @@ def test_an_edit_is_never_lost(accelerator_view: amp.accelerator_view, tmp_path:
     (saved,) = shown.save(tmp_path / "mine.comp")
     assert "float total = 0.5" in saved.read_text()
     assert saved.read_text().startswith("// Edited by hand: ")
-    assert spirv.compile(saved.read_text()) == shown.spirv
+    assert spirv.compile(saved.read_text(), limited=True) == shown.spirv

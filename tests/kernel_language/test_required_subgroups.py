@@ -106,7 +106,12 @@ def small(t_idx, out):
 @pytest.mark.parametrize(
     ("name", "domain", "error", "words"),
     [
-        ("llvmpipe", amp.extent(16).tile(16), amp.UnsupportedFeatureError, "the engine 'kompute' cannot require them"),
+        (
+            "llvmpipe@kompute",
+            amp.extent(16).tile(16),
+            amp.UnsupportedFeatureError,
+            "the engine 'kompute' cannot require them",
+        ),
         ("swiftshader@vulkan", amp.extent(16).tile(16), amp.UnsupportedFeatureError, "has subgroups of 4"),
         ("llvmpipe@vulkan", amp.extent(45).tile(45), amp.InvalidComputeDomainError, "make that a multiple of 8"),
         ("reference", amp.extent(45).tile(9), amp.InvalidComputeDomainError, "a tile has 9 threads"),

@@ -106,10 +106,10 @@ def test_two_engines_at_once_are_refused():
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
-        ("", ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
+        (None, ["vulkan", "vulkan:N@kompute", "vulkan:N"]),
+        ("", ["vulkan", "vulkan:N@kompute", "vulkan:N"]),
         ("kompute", ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
-        ("auto", ["kompute", "vulkan:N", "vulkan:N@vulkan"]),
+        ("auto", ["vulkan", "vulkan:N@kompute", "vulkan:N"]),
         (" Vulkan", ["vulkan", "vulkan:N@kompute", "vulkan:N"]),
     ],
 )
@@ -626,7 +626,7 @@ def test_the_default_view_follows_the_variables(monkeypatch):
         ("reference", ""),
         ("cpu", ""),
         ("swiftshader", ""),
-        ("swiftshader", "vulkan"),
+        ("swiftshader", "kompute"),
     ):
         monkeypatch.setenv("VKAMP_ACCELERATOR", name)
         monkeypatch.setenv("VKAMP_ENGINE", engine)
@@ -634,7 +634,7 @@ def test_the_default_view_follows_the_variables(monkeypatch):
         assert view == amp.accelerator().default_view
         assert default_view() == view
         seen.append(view.accelerator.engine)
-    assert seen == ["reference", "reference", "cpu", "kompute", "vulkan"]
+    assert seen == ["reference", "reference", "cpu", "vulkan", "kompute"]
     monkeypatch.setenv("VKAMP_ACCELERATOR", "abacus")
     for _ in range(2):
         with pytest.raises(amp.AmpError, match="VKAMP_ACCELERATOR=abacus names no accelerator"):

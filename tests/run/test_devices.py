@@ -12,7 +12,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.errors import AmpError
-from vkamp.run import accelerators, devices, libraries
+from vkamp.run import devices, libraries
 from vkamp.run.compute_units import ComputeUnits
 from vkamp.run.kompute import KomputeEngine
 from vkamp.run.workarounds import has_quirk, max_unrolled
@@ -104,7 +104,6 @@ def test_drivers_that_need_consent_are_found(script, tmp_path, platform):
 
 def test_kompute_does_not_open_a_driver_that_lacks_parts_of_vulkan(info):
     partial = dataclasses.replace(info, is_partial=True)
-    assert accelerators.choose_engine(partial)[0] == "vulkan"
     with pytest.raises(AmpError, match="lacks parts of Vulkan: use engine='vulkan'"):
         KomputeEngine().open(partial)
 

@@ -64,7 +64,7 @@ def test_every_device_of_the_machine_by_default(project, accelerator, request):
     assert f"test_doubled[{name}] passed" in outcomes(made)
     assert "test_doubled[reference] passed" in outcomes(made)
     driver = accelerator._info.driver
-    assert f"\nvkamp: {name}: {accelerator.description}, driver {driver}, engine kompute\n" in made.text
+    assert f"\nvkamp: {name}: {accelerator.description}, driver {driver}, engine vulkan\n" in made.text
     assert "\nvkamp: reference: the IR run in Python, no driver\n" in made.text
 
 
@@ -251,19 +251,19 @@ def test_small(accelerator): pass
 
 @pytest.mark.vkamp_accelerators("swiftshader")
 def test_a_test_that_needs_a_feature(project, accelerator):
-    made = project(REQUIRING).run("-v", "-rs", "--vkamp-accelerators", "swiftshader")
+    made = project(REQUIRING).run("-v", "-rs", "--vkamp-accelerators", "swiftshader@kompute")
     assert made.code == 0
     assert outcomes(made) == [
-        "test_long[swiftshader] passed",
-        "test_matrices[swiftshader-1] skipped",
-        "test_matrices[swiftshader-2] skipped",
-        "test_small[swiftshader] skipped",
+        "test_long[swiftshader@kompute] passed",
+        "test_matrices[swiftshader@kompute-1] skipped",
+        "test_matrices[swiftshader@kompute-2] skipped",
+        "test_small[swiftshader@kompute] skipped",
     ]
     assert f"SKIPPED [2] test_kernels.py:6: {accelerator.description} has no cooperative_matrix\n" in made.text
     assert made.section("vkamp: not run") == (
-        "swiftshader: has no cooperative_matrix:\n"
+        "swiftshader@kompute: has no cooperative_matrix:\n"
         "  test_kernels.py::test_matrices\n"
-        "swiftshader: has memory_model, but not through the engine kompute; flushes denormal numbers to 0:\n"
+        "swiftshader@kompute: has memory_model, but not through the engine kompute; flushes denormal numbers to 0:\n"
         "  test_kernels.py::test_small\n"
         "on no accelerator of this session:\n"
         "  test_kernels.py::test_matrices (skipped on all)\n"
@@ -322,7 +322,7 @@ def test_rounds(accelerator):
 """
     made = project(text).run("--vkamp-accelerators", "llvmpipe")
     assert made.last == "1 failed"
-    where = f"llvmpipe: {accelerator.description}, driver {accelerator._info.driver}, engine kompute\n"
+    where = f"llvmpipe: {accelerator.description}, driver {accelerator._info.driver}, engine vulkan\n"
     assert made.text.partition("- vkamp -")[2].partition("=====")[0].lstrip("-\n") == (
         where + "known trap: it terminates all loops of a thread after 65,535 iterations in total\n"
         "known trap: it replaces x * 0.0 by 0.0 even if x is negative, infinite or NaN\n"
@@ -356,7 +356,8 @@ def test_unsupported(accelerator):
 """
     made = project(text).run("--vkamp-accelerators", "swiftshader")
     assert (
-        "engine kompute\nfeatures: none\nmark a test that needs others: @pytest.mark.vkamp_requires(...)\n"
+        "engine vulkan\nfeatures: integer_dot_product, memory_model, subgroup_extended_types, subgroup_size_control\n"
+        "mark a test that needs others: @pytest.mark.vkamp_requires(...)\n"
     ) in made.text
 
 

@@ -252,7 +252,7 @@ def test_an_int64_argument_has_the_type_of_its_value(name):
             assert np.asarray(out).tolist() == [32 if -(2**31) <= n < 2**31 else 64] * 3
 
 
-@pytest.mark.parametrize("name", ["swiftshader", "swiftshader@vulkan", "llvmpipe"])
+@pytest.mark.parametrize("name", ["swiftshader", "swiftshader@kompute", "llvmpipe@kompute"])
 def test_an_int64_argument_that_fits_needs_no_feature(name):
     view = amp.accelerator(name).default_view
     out = amp.array(amp.extent(3), np.int32, accelerator_view=view)

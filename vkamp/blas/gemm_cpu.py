@@ -95,8 +95,7 @@ def plain(idx, a, b, out, m, quads, first, end, depth, step_a, step_b, alpha, be
 
 def _default(view: Any, a: Any, b: Any, c: Any, *others: Any) -> dict[str, int]:
     lanes, rows = lanes_of(view) or 4, int(c.extent[1])
-    # With more rows, SwiftShader has no registers left for the checks of bounds that the direct engine requests.
-    most = {4: 2 if view.accelerator.engine == "vulkan" else 4, 8: 4, 16: 2}[lanes]
+    most = 4 if lanes == 8 else 2
     chunks = 1
     while chunks < most and lanes * chunks < rows:
         chunks *= 2

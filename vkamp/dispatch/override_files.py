@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import sys
 import warnings
 from collections.abc import Mapping
@@ -139,8 +140,7 @@ def choose(
     # The form that the device would choose, else threads, which every device runs.
     usable.sort(key=lambda kept: kept.record.form.lowering == "threads")
     kept = usable[0]
-    target = _target_of(kept.record.form)
-    return Override(kept, target, _executable(kept, programs, target, view))
+    return Override(kept, _target_of(kept.record.form), _executable(kept, programs, form, view))
 
 
 def _is_usable(kept: ShaderForm, form: Target, domain: Domain, view: accelerator_view) -> bool:
@@ -160,14 +160,18 @@ def _is_usable(kept: ShaderForm, form: Target, domain: Domain, view: accelerator
     return True
 
 
-def _executable(kept: StoredShader, programs: KernelPrograms, target: Target, view: accelerator_view) -> Executable:
-    """The edited shader as a program, in the place of the generated one."""
+def _executable(kept: StoredShader, programs: KernelPrograms, form: Target, view: accelerator_view) -> Executable:
+    """The edited shader as a program, in the place of the generated one for a target."""
+    target = _target_of(kept.record.form)
     generated = pipeline.executable(programs.compiled, target)
     info = queue_of(view).info
     loaded = load(kept, generated.shader, info.limits.shared_bytes)
     shader = dataclasses.replace(generated.shader, glsl=loaded.text, shared_bytes=loaded.interface.shared_bytes)
     lowering = f"{target.lowering}: edited by hand in {kept.shown}"
-    made = dataclasses.replace(generated, make_shader=lambda: shader, lowering=lowering)
+    compiled = functools.partial(
+        pipeline.generated_spirv, name=generated.name, quirks=form.quirks & {"unchecked_bounds"}
+    )
+    made = dataclasses.replace(generated, make_shader=lambda: shader, compile=compiled, lowering=lowering)
     missing = sorted(read_module(made.spirv).features - info.usable_features)
     if missing:
         who = f"the {info.engine.capitalize()} engine cannot enable" if missing[0] in info.features else ""

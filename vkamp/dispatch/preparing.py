@@ -153,13 +153,10 @@ class PreparedLaunch:
     @property
     def runs_apart(self) -> bool:
         """Whether the launch may change bytes beside the elements of its containers."""
-        unchecked = "unchecked_atomics" in self.target.quirks
-        if unchecked and (self.override is not None or any(use.atomics for use in self.compiled.access.values())):
-            return True
         # Elements smaller than a word are changed by words.
         placements = self.arguments.placements
         small = [use.name for use in self.uses if use.writes and use.container.dtype.itemsize < 4]
-        return any(unchecked or placements[name].packed or not placements[name].dense for name in small)
+        return any(placements[name].packed or not placements[name].dense for name in small)
 
 
 _cache: OrderedDict[Any, list[KernelPrograms]] = OrderedDict()

@@ -44,6 +44,7 @@ from vkamp.ir.types import NAMED
 from vkamp.pipeline import kernel_cache
 from vkamp.pipeline.compiled import Compiled as Compiled
 from vkamp.pipeline.compiled import FullKernel as FullKernel
+from vkamp.pipeline.compiled import generated_spirv as generated_spirv
 from vkamp.pipeline.kernel_cache import rebind as rebind
 from vkamp.pipeline.loading import compiler_module
 from vkamp.progress import hide

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from vkamp import spirv
-from vkamp.artifacts import Accesses, ContainerAccess, MatrixShape, Quirk
+from vkamp.artifacts import ContainerAccess, MatrixShape, Quirk
 from vkamp.cache import DiskCache
 from vkamp.errors import Span
 from vkamp.front.guards import Guard
@@ -93,10 +93,7 @@ class Compiled:
 
 def generated_spirv(glsl: str, *, name: str, quirks: frozenset[Quirk]) -> bytes:
     """The SPIR-V of a shader as it was generated; InternalCompilerError where glslang refuses it."""
-    limited: Accesses | None = "all" if "unchecked_bounds" in quirks else None
-    if "unchecked_atomics" in quirks:
-        limited = "atomics"
     try:
-        return spirv.compile(glsl, name=name, straight="counted_paths" in quirks, limited=limited)
+        return spirv.compile(glsl, name=name, straight="counted_paths" in quirks, limited="unchecked_bounds" in quirks)
     except spirv.GlslError as error:
         raise failure("glslang", name, None, error) from error

@@ -18,7 +18,7 @@ class _QueueEvents:
 
     def __init__(self, queue: Queue) -> None:
         info = queue.info
-        self.accelerator = info.name if info.engine in ("kompute", "reference") else f"{info.name} @ {info.engine}"
+        self.accelerator = f"{info.name} @ kompute" if info.engine == "kompute" else info.name
         self.timings: list[Timing] = []
         self.transfers: list[Transfer] = []
 

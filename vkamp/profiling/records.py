@@ -19,7 +19,7 @@ class ProfiledLaunch:
     """A launch in a profile.
 
     ``kernel``: its name. ``domain``: threads per dimension. ``tile``: threads of a tile per dimension, or None.
-    ``accelerator``: the device's description, followed by @ and the engine unless it is Kompute. ``view``: the number
+    ``accelerator``: the device's description, followed by "@ kompute" if that is the engine. ``view``: the number
     of the accelerator_view in the profile, from 1.
 
     Times are in seconds since the profile began. ``seconds`` is the duration on the device, by the device's clock (the

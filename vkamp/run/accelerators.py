@@ -63,7 +63,7 @@ class _Engines:
         """One of the engines that lead to Vulkan devices."""
         with self.lock:
             if name not in self.engines:
-                # The import is here because few processes use the engine.
+                # Not with this module: `import vkamp` does not need it.
                 from vkamp.run.vulkan.engine import VulkanEngine
 
                 self.engines[name] = VulkanEngine()
@@ -99,14 +99,13 @@ def _engine_name(requested: str | None) -> str:
 
 def choose_engine(info: DeviceInfo) -> tuple[str, str]:
     """The engine that ``auto`` selects for a Vulkan device, and why."""
-    if info.kind == "cpu" and not info.is_partial:
-        if not libraries.has_kp():
-            return _DIRECT, "Kompute (the package kp) is not installed"
-        return _KOMPUTE, "the fastest engine on CPU drivers"
     reason = _engines.unopened.get(_identity(info))
     if reason is not None:
         return _KOMPUTE, f"the direct engine can't open the device: {reason}"
-    return _DIRECT, "Kompute waits for the host between dependent launches, and enables no features of the device"
+    return _DIRECT, (
+        "Kompute waits for the host between dependent launches, compiles again for each set of buffers, and enables no "
+        "features of the device"
+    )
 
 
 def _identity(info: DeviceInfo) -> str:
@@ -125,11 +124,11 @@ def _vulkan_devices(engine: str | None = None, *, search_browsers: bool = False)
         devices.vulkan_devices(search_browsers=True)
     if name != _AUTO:
         return _engines.to_vulkan(name).devices()
-    found = _engines.to_vulkan(_KOMPUTE).devices()
-    if all(choose_engine(info)[0] == _KOMPUTE for info in found):
+    found = _engines.to_vulkan(_DIRECT).devices()
+    if all(choose_engine(info)[0] == _DIRECT for info in found):
         return found
-    direct = _engines.to_vulkan(_DIRECT).devices()
-    return [other if choose_engine(info)[0] == _DIRECT else info for info, other in zip(found, direct, strict=True)]
+    others = _engines.to_vulkan(_KOMPUTE).devices()
+    return [other if choose_engine(info)[0] == _KOMPUTE else info for info, other in zip(found, others, strict=True)]
 
 
 def _other_devices() -> list[DeviceInfo]:
@@ -228,9 +227,9 @@ class accelerator:
     to install.
 
     ``engine`` selects the engine of a Vulkan device: ``"kompute"``, ``"vulkan"`` (the direct engine) or ``"auto"``
-    (Kompute on CPU drivers, the direct engine on GPUs). The default is the environment variable ``VKAMP_ENGINE``, else
-    ``"auto"``. The path may contain the engine, too: ``"nvidia@vulkan"``. The same device with another engine is
-    another accelerator.
+    (the direct engine; Kompute for devices that it cannot open). The default is the environment variable
+    ``VKAMP_ENGINE``, else ``"auto"``. The path may contain the engine, too: ``"nvidia@vulkan"``. The same device with
+    another engine is another accelerator.
     """
 
     __slots__ = ("_info",)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import glob
-import importlib.util
 import json
 import os
 import sys
@@ -101,12 +100,6 @@ def load_kp() -> Any:
         raise AmpError(_NO_KP.format(reason=f"the module kp at {where} is not Kompute"))
     logging.getLogger("kp").addHandler(logging.NullHandler())
     return kp
-
-
-@cache
-def has_kp() -> bool:
-    """Whether a module ``kp`` is installed."""
-    return importlib.util.find_spec("kp") is not None
 
 
 def load_vulkan() -> Any:

@@ -22,8 +22,7 @@ class Workaround:
     """``drivers``: lower-case parts, separated by spaces, of the names of the devices that have the fault. ``fault``:
     what these devices do wrong. ``remedy``: what vkamp does instead; if it is empty, kernels see the fault.
     ``ability``: what they lack, by its name for the mark ``vkamp_requires``. ``mended``: the first major version of
-    Mesa without the fault. ``engine``: the engine that cannot avoid the fault; ``None``: no engine can. ``test``: the
-    test that demonstrates it.
+    Mesa without the fault. ``test``: the test that demonstrates it.
     """
 
     name: str
@@ -32,16 +31,15 @@ class Workaround:
     remedy: str
     ability: str = ""
     mended: int | None = None
-    engine: str | None = None
     test: str = ""
 
-    def concerns(self, name: str, driver: str, engine: str) -> bool:
-        """Whether a device of this name has the fault with a version of its driver, used by an engine."""
+    def concerns(self, name: str, driver: str) -> bool:
+        """Whether a device of this name has the fault with a version of its driver."""
         if not any(known in name.lower() for known in self.drivers.split()):
             return False
         version = re.search(r"Mesa (\d+)", driver)
         is_mended = self.mended is not None and version is not None and int(version[1]) >= self.mended
-        return not is_mended and self.engine in (None, engine)
+        return not is_mended
 
 
 WORKAROUNDS = (
@@ -109,16 +107,8 @@ WORKAROUNDS = (
     Workaround(
         "unchecked_bounds",
         _SWIFTSHADER,
-        "crashes at an access far out of bounds: Kompute cannot enable the driver's checks",
+        "crashes at an access far out of bounds; its checks, which Kompute cannot enable, omit atomic operations",
         "the SPIR-V clamps subscripts of buffers",
-        engine="kompute",
-    ),
-    Workaround(
-        "unchecked_atomics",
-        _SWIFTSHADER,
-        "crashes at an atomic operation far out of bounds, which the driver's checks omit",
-        "the SPIR-V clamps subscripts of atomic operations on buffers",
-        engine="vulkan",
     ),
     Workaround(
         "loops_in_a_row",
@@ -217,7 +207,6 @@ WORKAROUNDS = (
         _SWIFTSHADER,
         "does not report that it can import the host's memory",
         "vkamp tries the import",
-        engine="vulkan",
         test="tests/run/test_host_memory.py",
     ),
     Workaround(
@@ -271,13 +260,13 @@ _COMPILER = frozenset(get_args(Quirk))
 
 def faults_of(info: DeviceInfo) -> tuple[Workaround, ...]:
     """The faults that a device has."""
-    return _faults(info.name, info.driver, info.engine)
+    return _faults(info.name, info.driver)
 
 
 @functools.cache
-def _faults(name: str, driver: str, engine: str) -> tuple[Workaround, ...]:
+def _faults(name: str, driver: str) -> tuple[Workaround, ...]:
     """Every prepared launch calls this."""
-    return tuple(row for row in WORKAROUNDS if row.concerns(name, driver, engine))
+    return tuple(row for row in WORKAROUNDS if row.concerns(name, driver))
 
 
 def traps_of(info: DeviceInfo) -> dict[str, str]:

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Sequence
 
 from vkamp import prebuilt
-from vkamp.artifacts import Accesses
 from vkamp.cache import DiskCache, default_cache
 from vkamp.errors import AmpError
 from vkamp.progress import NOTHING, activity
@@ -22,21 +21,21 @@ from vkamp.spirv.glslang import find_compiler as find_compiler
 from vkamp.spirv.resident import resident_of
 
 #: Increase when the same text, compiler and options are to give something else.
-_FORMAT = 3
+_FORMAT = 4
 
 
-def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited: Accesses | None = None) -> bytes:
+def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited: bool = False) -> bytes:
     """The SPIR-V 1.3 of a compute shader, little-endian words as bytes.
 
     ``name`` is what errors call the shader; ``straight``: for drivers that take long for branches
-    (:mod:`vkamp.spirv.straighten`); ``limited``: accesses whose subscripts are limited, for drivers that do not check
+    (:mod:`vkamp.spirv.straighten`); ``limited``: with limited subscripts of buffers, for drivers that do not check
     them (:mod:`vkamp.spirv.bounds`). Compiles with glslangValidator for Vulkan 1.1, or takes the result of an earlier
     compilation of the same text by the same compiler from the cache on disk.
 
     Raises :class:`GlslError` if the compiler refuses the text, AmpError if there is no compiler, or if it crashes,
     hangs or gives something that is not SPIR-V.
     """
-    rewrites = "straight" * straight, f"limited {limited}" * (limited is not None)
+    rewrites = "straight" * straight, "limited" * limited
     artifacts = prebuilt.active()
     if artifacts is None:
         return _compile(glsl, name, straight, limited, rewrites)
@@ -53,8 +52,8 @@ def compile(glsl: str, *, name: str = "kernel", straight: bool = False, limited:
     return known
 
 
-def _compile(glsl: str, name: str, straight: bool, limited: Accesses | None, rewrites: tuple[str, str]) -> bytes:
-    if not straight and limited is None:
+def _compile(glsl: str, name: str, straight: bool, limited: bool, rewrites: tuple[str, str]) -> bytes:
+    if not straight and not limited:
         return compile_many([glsl], name=name)[0]
     cache = default_cache()
     key = _key(glsl, _version(find_compiler(), cache), *filter(None, rewrites))

@@ -1,8 +1,9 @@
 """Subscripts that stay inside their buffers, for drivers that check none.
 
 A subscript of a buffer's array that is not a small constant is limited to the array's last element, as an unsigned
-number: a negative subscript becomes the last element, too. The array's length is the buffer's, computed once where
-``main`` starts, which the driver does by a division: other functions read it from a variable. The rules are for the
+number: a negative subscript becomes the last element, too. It is in the bytes that engines bind behind the elements
+(``GUARD``). The array's length is the buffer's, computed once where ``main`` starts, which the driver does by a
+division: other functions read it from a variable. The rules are for the
 modules that glslang makes, in which each access to a buffer begins at its variable.
 """
 
@@ -10,31 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vkamp.artifacts import ATOMIC_GUARD, Accesses
+from vkamp.artifacts import GUARD
 from vkamp.spirv.blocks import Instruction, Op, SpirvFunction, SpirvModule, parse
 
 _PRIVATE, _STORAGE_BUFFER, _ARRAY_STRIDE = 6, 12, 6
-#: The first and the last of the atomic instructions whose third operand is their pointer, and OpAtomicFAddEXT.
-_ATOMICS = frozenset((*range(227, 243), 6035))
-_ATOMIC_STORE = 228
 #: GLSL's min of unsigned integers, an instruction of its extended set.
 _UMIN = 38
-#: A constant subscript below this stays as it is.
-_SMALL = 64
 
 
-def limit_subscripts(spirv: bytes, accesses: Accesses) -> bytes:
-    """The module with such subscripts. AmpError if it is not a module.
-
-    ``accesses``: of which accesses. ``"atomics"``: for the direct engine, where limited ones go to the bytes behind the
-    buffer that belong to it (``ATOMIC_GUARD``).
-    """
+def limit_subscripts(spirv: bytes) -> bytes:
+    """The module with such subscripts. AmpError if it is not a module."""
     module = parse(spirv)
     types = _Types(module)
     main = next(e.operands[1] for e in module.declarations if e.op == Op.ENTRY_POINT)
     # Other functions come first: they determine what main stores for them.
     for function in sorted(module.functions, key=lambda function: function.id == main):
-        _Limits(types, function, accesses, is_main=function.id == main).run()
+        _Limits(types, function, is_main=function.id == main).run()
     return module.data()
 
 
@@ -90,6 +82,10 @@ class _Types:
             self.module.declarations.append(Instruction(Op.VARIABLE, (self._pointer, number, _PRIVATE)))
         return self.kept[buffer, member]
 
+    def stride(self, buffer: int, member: int) -> int:
+        """The bytes from one element of a buffer's array to the next."""
+        return self.strides[self.buffers[buffer][member]]
+
     def value(self, number: int) -> int | None:
         """The value of a constant; ``None`` if it is not a constant."""
         known = self.constants.get(number)
@@ -99,14 +95,11 @@ class _Types:
 class _Limits:
     """Limits the subscripts of a function."""
 
-    def __init__(self, types: _Types, function: SpirvFunction, accesses: Accesses, *, is_main: bool) -> None:
+    def __init__(self, types: _Types, function: SpirvFunction, *, is_main: bool) -> None:
         self.types = types
         self.function = function
         self.is_main = is_main
-        self.beyond = ATOMIC_GUARD if accesses == "atomics" else 0
         instructions = [each for block in function.blocks for each in block.body]
-        #: The pointers to limit; ``None``: all.
-        self.pointers = None if accesses == "all" else {_pointer(e) for e in instructions if e.op in _ATOMICS}
         #: The types of the integers.
         self.kinds = {number: operands[0] for number, operands in types.constants.items()}
         for each in (*function.head, *instructions):
@@ -141,15 +134,14 @@ class _Limits:
         """The subscript of an access that is to be limited, its type and its limit."""
         if each.op not in (Op.ACCESS_CHAIN, Op.IN_BOUNDS_ACCESS_CHAIN) or len(each.operands) < 5:
             return None
-        _, pointer, variable, member, subscript, *_ = each.operands
+        _, _, variable, member, subscript, *_ = each.operands
         at, constant = self.types.value(member), self.types.value(subscript)
         kind = self.kinds.get(subscript, 0)
         if (
             at is None
             or at not in self.types.buffers.get(variable, ())
             or kind not in self.types.integers
-            or (constant is not None and constant < _SMALL)
-            or not (self.pointers is None or pointer in self.pointers)
+            or (constant is not None and (constant + 1) * self.types.stride(variable, at) <= GUARD)
         ):
             return None
         if (variable, at, kind) not in self.known:
@@ -173,15 +165,7 @@ class _Limits:
         if not self.is_main:
             self.start.append(Instruction(Op.LOAD, (unsigned, last, types.variable(variable, member))))
             return last
-        more, length = (
-            types.constant(self.beyond // types.strides[types.buffers[variable][member]] - 1),
-            types.module.new_id(),
-        )
+        more, length = types.constant(-1), types.module.new_id()
         self.start.append(Instruction(Op.ARRAY_LENGTH, (unsigned, length, variable, member)))
         self.start.append(Instruction(Op.ADD, (unsigned, last, length, more)))
         return last
-
-
-def _pointer(atomic: Instruction) -> int:
-    """The pointer that an atomic instruction takes."""
-    return atomic.operands[0 if atomic.op == _ATOMIC_STORE else 2]

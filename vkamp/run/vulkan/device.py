@@ -119,8 +119,9 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         return self.sharing
 
     def lend(self, memory: NDArray[np.uint8], statistics: Statistics) -> MemorySlot | None:
-        """The host's memory as memory of the device; None if the device cannot import it."""
-        if self.staged:
+        """The host's memory as memory of the device; None if the device cannot import it, or if kernels may access
+        what is behind it."""
+        if self.staged or self.memory.kernels_guard:
             return None
         self.collect()
         slot = self.memory.import_host(self.number(), memory)

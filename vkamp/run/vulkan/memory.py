@@ -8,12 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.artifacts import ATOMIC_GUARD
+from vkamp.artifacts import GUARD
 from vkamp.run import devices
 from vkamp.run.engine import DeviceInfo, Statistics
 from vkamp.run.memory import HeapBudget, readable
 from vkamp.run.vulkan.api import Api, VulkanError
 from vkamp.run.vulkan.free_list import FreeList
+from vkamp.run.workarounds import has_quirk
 
 #: ``shared``: memory that kernels use and the host sees. ``device``: memory that kernels use and the host does not see.
 #: ``upload`` and ``readback``: host memory for copies. ``host``: imported memory of the host.
@@ -50,12 +51,12 @@ class MemorySlot:
 
     __slots__ = ("block", "group", "guard", "id", "mapped", "nbytes", "offset", "place")
 
-    def __init__(self, number: int, block: MemoryBlock, start: int, nbytes: int, guard: int) -> None:
+    def __init__(self, number: int, block: MemoryBlock, offset: int, nbytes: int, guard: int) -> None:
         self.id = number
         self.block = block
-        #: Bytes before and after it that also belong to it.
+        self.offset = offset
+        #: Bytes behind it that kernels may access.
         self.guard = guard
-        self.offset = offset = start + guard
         self.nbytes = nbytes
         self.group: Hashable = (nbytes, block.kind)
         self.place = (block.serial, offset, nbytes)
@@ -75,6 +76,8 @@ class BlockMemory:
         self._api = api
         self._info = info
         self._exported = kernels if api.exports_memory else None
+        #: Bytes behind each slot that kernels may access.
+        self.kernels_guard = GUARD if has_quirk(info, "unchecked_bounds") else 0
         self.budget = HeapBudget(info, self._ask)
         self._properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
         api.vk.lib.vkGetPhysicalDeviceMemoryProperties(api.physical, self._properties)
@@ -131,7 +134,7 @@ class BlockMemory:
         if block.kind == "host":
             return block
         length = min(self._length(slot.nbytes, block.kind), block.places.size)
-        self._give_back(block, slot.offset - slot.guard, length)
+        self._give_back(block, slot.offset, length)
         return block if block.places.is_empty else None
 
     def _give_back(self, block: MemoryBlock, offset: int, length: int) -> None:
@@ -139,11 +142,10 @@ class BlockMemory:
         self._place = None
 
     def _guard(self, kind: Kind) -> int:
-        # SwiftShader does not check the bounds of atomic operations, and stores of small types are atomic operations.
-        return ATOMIC_GUARD if self._info.kind == "cpu" and kind in ("shared", "device") else 0
+        return self.kernels_guard if kind in ("shared", "device") else 0
 
     def _length(self, size: int, kind: Kind) -> int:
-        return -(-size // self.alignment) * self.alignment + 2 * self._guard(kind)
+        return -(-size // self.alignment) * self.alignment + self._guard(kind)
 
     # -- the host's own memory
 

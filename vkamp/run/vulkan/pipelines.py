@@ -303,7 +303,7 @@ class DescriptorSets:
         for number, slot in enumerate(slots):
             rows[number].buffer = slot.block.buffer
             rows[number].offset = slot.offset
-            rows[number].range = slot.nbytes
+            rows[number].range = slot.nbytes + slot.guard
         write = api.struct("VkWriteDescriptorSet")
         write.dstSet = handle
         write.descriptorCount = len(slots)
