@@ -239,6 +239,7 @@ def test_parameters_that_are_no_numbers(accelerator_view):
     for call in (
         lambda: g.normal(means, 1, 3), lambda: g.normal(0, means, 3), lambda: g.uniform(means, 2, 3),
         lambda: g.exponential(means, 3), lambda: g.poisson(means, 3), lambda: g.gamma(means, 1, 3),
+        lambda: g.integers([3, 4]), lambda: g.integers(0, np.ones(3, np.int64), 3),
     ):  # fmt: skip
         with pytest.raises(TypeError, match="the parameters of a distribution are numbers, not arrays"):
             call()

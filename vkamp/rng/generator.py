@@ -121,6 +121,7 @@ class _Distributions:
         kind = np.dtype(dtype)
         if kind.kind not in "iu":
             raise TypeError(f"random integers need an integer type, not {kind}")
+        dist.refuse_arrays(low, high)
         first, last = (0, int(low)) if high is None else (int(low), int(high))
         last -= 0 if endpoint else 1
         if first > last:
