@@ -324,6 +324,13 @@ CASES = {
         lambda c: alg.partition(c, lambda x: x % 2 == 0),
         lambda e: (np.r_[e[e % 2 == 0], e[e % 2 != 0]], (e % 2 == 0).sum()),
     ),
+    "cumulative sums from the initial one on": (
+        lambda c: (
+            alg.cumulative_sum(c, include_initial=True), alg.cumulative_prod(c, axis=0, include_initial=True),
+            alg.cummax(c, include_initial=True),
+        ),
+        lambda e: (np.r_[0, np.cumsum(e)], np.r_[1, np.cumprod(e)], np.r_[-(2**31), e]),
+    ),
     "flip": (alg.flip, lambda e: e[::-1]),
     "take": (lambda c: alg.take(NUMBERS, c), lambda e: e - 9),
     "take lines": (lambda c: alg.take(LINES, c, 0), lambda e: np.take(LINES, e, 0)),

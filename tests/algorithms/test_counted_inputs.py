@@ -294,9 +294,9 @@ def test_inputs_that_do_not_fit(accelerator_view):
     ):
         alg.sum(lines)
     for call, error, message in (
-        (lambda: alg.topk(c, 0), ValueError, "cannot find the 0 largest elements"),
+        (lambda: alg.topk(c, -1), ValueError, "cannot find the -1 largest elements"),
         (lambda: alg.topk(c, 2, axis=1), ValueError, "axis 1 is not one of"),
-        (lambda: alg.diff(c, 0), ValueError, "0 differences of 9 elements"),
+        (lambda: alg.diff(c, 0), ValueError, "once or several times, not 0 times"),
         (lambda: alg.mean(c, axis=1), ValueError, "axis 1 is not one of"),
         (lambda: alg.logsumexp(c, dtype=np.int32), TypeError, "logarithms of sums are not computed in int32"),
         (lambda: alg.logsumexp(a, dtype=np.complex64), TypeError, "not computed in complex64"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import vkamp as amp
 from vkamp import algorithms as alg
-from vkamp.algorithms import functional
+from vkamp.algorithms import functional, lazy
 
 NO_PLACES, PLACES = np.zeros(0, np.int32), np.zeros(2, np.int32)
 CALLS = {
     "adjacent_difference": alg.adjacent_difference,
+    "all": lambda a: alg.all(a, keepdims=True),
+    "any": lambda a: alg.any(a, axis=0, keepdims=True),
     "argsort": alg.argsort,
     "argsort of all": lambda a: alg.argsort(a, axis=None),
     "clip": lambda a: alg.clip(a, 0, 1),
@@ -25,6 +28,9 @@ CALLS = {
     "diff": alg.diff,
     "digitize": lambda a: alg.digitize(a, [1, 2]),
     "flip": alg.flip,
+    "flip of a lazy input": lambda a: alg.copy(lazy.flip(a)) if a.ndim == 1 else alg.copy(lazy.map(lambda x: x, a)),
+    "histogram by edges": lambda a: alg.histogram(a, [0, 2, 5])[0],
+    "histogram of weights": lambda a: alg.histogram(a, 5, (0, 9), a)[0],
     "intersect1d": lambda a: alg.intersect1d(a, a),
     "isin": lambda a: alg.isin(a, a),
     "mean": alg.mean,
@@ -78,3 +84,81 @@ def test_types_and_ranks(accelerator_view, name):
         for empty, full in shapes if dtype is np.float32 else shapes[:1]:
             found, expected = (np.asarray(call(np.zeros(shape, dtype))) for shape in (empty, full))
             assert (found.dtype, found.ndim) == (expected.dtype, expected.ndim), (dtype, empty)
+
+
+ONES, THREE, SQUARE = np.ones(3, np.int32), np.array([5, 6, 7], np.int16), np.arange(12, dtype=np.float32).reshape(3, 4)
+#: Calls that leave no element of an input, and numpy's result.
+NOTHING_LEFT = {
+    "diff": (lambda: alg.diff(THREE, 3), np.diff(THREE, 3)),
+    "diff of one": (lambda: alg.diff(THREE[:1]), np.diff(THREE[:1])),
+    "diff of columns": (lambda: alg.diff(SQUARE, 5, axis=0), np.diff(SQUARE, 5, axis=0)),
+    "repeat": (lambda: alg.repeat(THREE, 0), THREE[:0]),
+    "repeat of a counted": (lambda: alg.repeat(alg.select(THREE, lambda x: x > 5), 0), THREE[:0]),
+    "tile_repeat of a counted": (lambda: alg.tile_repeat(alg.select(THREE, lambda x: x > 5), 0), THREE[:0]),
+    "repeat rows": (lambda: alg.repeat(SQUARE, 0, axis=0), SQUARE[:0]),
+    "repeat by numbers": (lambda: alg.repeat(THREE, ONES - 1), THREE[:0]),
+    "repeat with a total": (lambda: alg.repeat(THREE, ONES - 1, total=0), THREE[:0]),
+    "repeat of a lazy input": (lambda: alg.repeat(lazy.arange(3), alg.transform(lambda x: x - 1, ONES)), ONES[:0]),
+    "run_length_decode": (lambda: alg.run_length_decode(THREE, ONES - 1), THREE[:0]),
+    "tile_repeat": (lambda: alg.tile_repeat(SQUARE, (2, 0)), np.tile(SQUARE, (2, 0))),
+    "topk": (lambda: alg.topk(THREE, 0)[0], THREE[:0]),
+    "positions of topk": (lambda: alg.topk(SQUARE, 0)[1], np.zeros((3, 0), np.int32)),
+    "topk of a counted": (lambda: alg.topk(alg.select(THREE, lambda x: x > 5), 0)[0], THREE[:0]),
+    "arange": (lambda: alg.arange(0), ONES[:0]),
+    "arange of another type": (lambda: alg.arange(0, dtype=np.uint8), np.zeros(0, np.uint8)),
+    "generate": (lambda: alg.generate((0, 3), lambda i: i[1] * 0.5), np.zeros((0, 3), np.float32)),
+    "lazy map": (lambda: alg.transform(lambda x: x + 1, lazy.map(lambda x: x * 0.5, ONES[:0])), SQUARE[0, :0]),
+    "lazy map of rows": (lambda: alg.sum(lazy.map(lambda x: x, SQUARE[:0]), axis=0), np.zeros(4, np.float32)),
+    "lazy zip": (lambda: alg.sum(lazy.map(lambda x: x.first, lazy.zip(ONES[:0], ONES[:0]))), np.int64(0)),
+    "lazy take": (lambda: alg.copy(lazy.take(THREE, NO_PLACES)), THREE[:0]),
+    "lazy flip of bool": (lambda: alg.count_nonzero(lazy.flip(np.zeros(0, bool))), np.int32(0)),
+}  # fmt: skip
+
+
+@pytest.mark.accelerators("reference")
+@pytest.mark.parametrize("name", NOTHING_LEFT)
+def test_calls_that_leave_no_element(accelerator_view, name):
+    call, expected = NOTHING_LEFT[name]
+    for _ in range(3):  # the second call could be captured, and the third one repeat it
+        found = np.asarray(call())
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+
+
+#: Calls with a counted input of three elements, and with another one that is empty.
+WITH_COUNTED = {
+    "concat": (lambda c, e: alg.concat(e, c), THREE),
+    "isin": (lambda c, e: alg.isin(c, e), np.zeros(3, np.uint8)),
+    "merge": (lambda c, e: alg.merge(c, e), THREE),
+    "searchsorted": (lambda c, e: alg.searchsorted(c, e), NO_PLACES),
+    "set_difference": (lambda c, e: alg.set_difference(c, e), THREE),
+    "set_union": (lambda c, e: alg.set_union(e, c), THREE),
+    "set operation of nothing": (
+        lambda c, e: alg.set_symmetric_difference(e, alg.select(c, lambda x: x > 9)), THREE[:0],
+    ),
+    "take": (lambda c, e: alg.take(c, e.astype(np.int32)), THREE[:0]),
+    "union1d": (lambda c, e: alg.union1d(c, e), THREE),
+}  # fmt: skip
+
+
+@pytest.mark.accelerators("reference")
+@pytest.mark.parametrize("name", WITH_COUNTED)
+def test_empty_and_counted_inputs(accelerator_view, name):
+    call, expected = WITH_COUNTED[name]
+    c = alg.select(amp.array(np.r_[THREE, THREE * -1]), lambda x: x > 0)
+    found = np.asarray(call(c, THREE[:0]))
+    np.testing.assert_array_equal(found, expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+
+
+@pytest.mark.accelerators("reference")
+def test_targets_of_no_element(accelerator_view):
+    out = np.zeros((3, 0), np.float32)
+    assert alg.repeat(SQUARE, 0, axis=1, out=out) is out
+    with pytest.raises(amp.AmpError, match=r"out has the shape \(3,\), but the result has \(0,\)"):
+        alg.diff(THREE, 3, out=np.zeros(3, np.int16))
+    with pytest.raises(ValueError, match="repeated -1 times"):
+        alg.repeat(THREE, -1)
+    with pytest.raises(ValueError, match="once or several times, not 0 times"):
+        alg.diff(THREE, 0)
+    with pytest.raises(IndexError, match="positions of an empty input"):
+        lazy.take(THREE[:0], PLACES)

@@ -216,3 +216,15 @@ def test_objects_that_are_called(accelerator_view):
     for scaled.factor in (2, 2, 2, 3):
         np.testing.assert_array_equal(np.asarray(alg.transform(scaled, a)), scaled.factor * raw)
     assert alg.sum(lazy.map(scaled, a)) == 3 * raw.sum()
+
+
+@pytest.mark.accelerators("reference")
+def test_positions_that_are_no_integers(accelerator_view):
+    a, mask = np.arange(4, dtype=np.int32), np.array([True, False, True, True])
+    for at, given in ((mask, "bool: select"), (lazy.map(lambda x: x > 1, a), "bool: select"), (a / 2, "float64$")):
+        for call in (
+            lambda at=at: alg.take(a, at), lambda at=at: alg.take(a, at, 0), lambda at=at: alg.scatter(a.copy(), at, a),
+            lambda at=at: alg.scatter_reduce(a.copy(), at, a), lambda at=at: alg.copy(lazy.take(a, at)),
+        ):  # fmt: skip
+            with pytest.raises(TypeError, match=f"^positions are integers, not {given}"):
+                call()

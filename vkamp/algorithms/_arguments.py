@@ -101,6 +101,19 @@ def output(
     return out
 
 
+def without_elements(out: Any, shape: Any, dtype: np.dtype[Any]) -> Any:
+    """The result of a function for which no element is left: ``out``, or a new array of the host, since containers
+    have at least one element. AmpError if ``out`` has another shape.
+    """
+    made = np.empty(shape, element(dtype))
+    if out is None or out is lazy.discard:
+        return made
+    given = tuple(out.extent) if isinstance(out, (amp.array, amp.array_view)) else np.shape(out)
+    if given != made.shape:
+        raise amp.AmpError(f"out has the shape {given}, but the result has {made.shape}")
+    return out
+
+
 @contextmanager
 def in_a_row(out: Any, view: amp.accelerator_view) -> Iterator[Any]:
     """A container as a row-major one with one index.

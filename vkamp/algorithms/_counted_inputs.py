@@ -26,6 +26,7 @@ from vkamp.algorithms._counted_parts import (
     UntilPair,
     UpToCount,
     check_axis,
+    count_by,
     given,
     positions_in,
     together,
@@ -182,6 +183,13 @@ def _each(function: _Function, c: Any, *given: Any, **rest: Any) -> Any:
     if any(isinstance(each, counted) for each in given):
         raise unsupported(f"{function.__name__} in another place than the first")
     return counted(function(c.values, *given, **rest), c.count)
+
+
+def _accumulated(function: _Function, c: counted, *, include_initial: bool = False, **rest: Any) -> Any:
+    found = function(c.values, include_initial=include_initial, **rest)
+    if not include_initial:
+        return counted(found, c.count)
+    return counted(found, count_by(lambda n: n + 1, c.count, place(rest.get("accelerator_view"), lazy.of(c.values))))
 
 
 def _transformed(function: _Function, f: Any, *inputs: Any, **rest: Any) -> Any:
@@ -442,10 +450,7 @@ COUNTED: dict[str, Callable[..., Any]] = {
     "partition": _partitioned,
     **dict.fromkeys(_OWN, _by_itself),
     "take": _taken,
-    "cumulative_sum": _each,
-    "cumulative_prod": _each,
-    "cummax": _each,
-    "cummin": _each,
+    **dict.fromkeys(("cumulative_sum", "cumulative_prod", "cummax", "cummin"), _accumulated),
     "any": lambda function, c, **rest: function(flags_of(c, functional.truth), **rest),
     "all": lambda function, c, **rest: function(flags_of(c, functional.truth, 1), **rest),
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import apart, axis_of, in_words, output, place, target
+from vkamp.algorithms._arguments import apart, axis_of, in_words, output, place, target, without_elements
 from vkamp.algorithms._counted_parts import (
     Flipped,
     FromStart,
@@ -100,8 +100,10 @@ def _repeated_whole(
     function: _Function, c: counted, counts: Any, *, out: Any = None, accelerator_view: Any = None
 ) -> Any:
     times = counts if isinstance(counts, (int, np.integer)) else counts[0] if len(counts) == 1 else 0
-    if times < 1:
-        raise ValueError(f"{c!r} cannot be repeated {counts} times: give one count of 1 or more")
+    if times < 0 or len(np.atleast_1d(counts)) != 1:
+        raise ValueError(f"{c!r} cannot be repeated {counts} times: give one count of 0 or more")
+    if times == 0:
+        return without_elements(out, 0, c.dtype)
     return _at(c, _Rolled(c.count, 0), out, accelerator_view, int(times))
 
 
@@ -113,6 +115,8 @@ def _repeated(
     check_axis(c, axis)
     view = place(accelerator_view, lazy.of(c.values))
     found = function(c.values, count, accelerator_view=view, **rest)
+    if count == 0:
+        return found
     return counted(found, _times(c.count, int(count), view))
 
 

@@ -49,8 +49,10 @@ def _best(
     """As many of the best elements as there are, up to ``k``."""
     check_axis(c, axis)
     k = operator.index(k)
-    if k < 1:
+    if k < 0:
         raise ValueError(f"cannot find the {k} largest elements")
+    if k == 0:
+        return np.empty(0, c.dtype), np.empty(0, np.int32)
     source = lazy.of(c.values)
     n = min(k, source.extent[0])
     for_values, for_places = (_first_of(each, k, n) for each in outputs(out, 2))

@@ -78,6 +78,12 @@ def _trimmed(argument: Any) -> Any:
 #: Parameters that are numbers of the host. They wait for a number on the device.
 _NUMBERS = frozenset(("high", "init", "k", "low", "middle", "new", "old", "q", "shift"))
 
+#: Parameters that are arrays, but no inputs, and the functions that have them.
+_EDGES = frozenset(("bins", "edges", "segments"))
+_OF_EDGES = frozenset(
+    ("bincount", "digitize", "histogram", "histogram_range", "segmented_reduce", "segmented_scan", "segmented_sort")
+)
+
 #: Functions whose inputs have the same extent; a number on the device takes the extent of the others.
 _ELEMENTWISE = frozenset(("transform", "transform_reduce", "where", "equal", "mismatch", "vdot"))
 
@@ -135,6 +141,9 @@ def _called(name: str, function: _Function, args: tuple[Any, ...], named: dict[s
             )
     if not given:
         return function(*args, **named)
+    if name not in _OF_EDGES and any(map(_empty.is_empty, args)):
+        # Only the other inputs are left, if any.
+        return _empty.result(name, tuple(map(_trimmed, args)), {param: _trimmed(each) for param, each in named.items()})
     known = _COUNTED.get(name)
     if known is None:
         raise unsupported(name)
@@ -186,6 +195,7 @@ def with_edges(function: Any) -> Any:
     names = list(inspect.signature(function).parameters)
     functions = [(position, param) for position, param in enumerate(names) if param in _FUNCTIONS]
     numbers = frozenset(position for position, param in enumerate(names) if param in _NUMBERS)
+    edges = frozenset(position for position, param in enumerate(names) if param in _EDGES)
 
     @repeats(_settings)
     @functools.wraps(function)
@@ -222,7 +232,10 @@ def with_edges(function: Any) -> Any:
             if kind is device_scalar:
                 return _with_scalars(name, function, args, named, numbers)
         given = (*args, *named.values())
-        if any(isinstance(each, lazy.Lazy) and _empty.is_empty(each) for each in given):
+        # Before the function, which could take lazy inputs of such arrays for others.
+        arrays = (each for position, each in enumerate(args) if type(each) is np.ndarray and position not in edges)
+        lazy_inputs = (each for each in given if isinstance(each, lazy.Lazy))
+        if any(map(_empty.is_empty, (*arrays, *lazy_inputs))):
             return _empty.result(name, args, named)
         try:
             return function(*args, **named)

@@ -42,7 +42,7 @@ def _counted(dtype: Any, view: amp.accelerator_view | None = None, out: Any = No
 def _everywhere(number: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     """The result of a reduction of no elements, in the shape of numpy's."""
     shape = np.sum(np.asarray(a), axis=axis, keepdims=keepdims).shape
-    return np.full(shape, number) if shape else number
+    return np.full(shape, number, np.uint8 if isinstance(number, np.bool_) else None) if shape else number
 
 
 def _always_along(number: Any) -> Callable[..., Any]:
@@ -133,7 +133,7 @@ def _transformed(f: Any, *inputs: Any, dtype: Any = None, **_: Any) -> Any:
 def _top(a: Any, k: int, *, axis: int | None = -1, out: Any = None, **_: Any) -> Any:
     shape = [0] if axis is None else list(np.shape(a))
     axis = -1 if axis is None else axis
-    if not 1 <= k <= shape[axis]:
+    if not 0 <= k <= shape[axis]:
         raise ValueError(f"cannot find the {k} largest of {shape[axis]} elements")
     shape[axis] = k
     return np.empty(shape, np.asarray(a).dtype), np.empty(shape, np.int32)
@@ -244,11 +244,12 @@ def _cumulative(op: Any, of_numpy: Any) -> Callable[..., Any]:
 
 
 def _counts(n: int, weights: Any) -> Any:
-    return np.zeros(n, np.int32 if weights is None else _dtype_of(weights))
+    return np.zeros(n, np.int32 if weights is None else lazy.computed_as(_dtype_of(weights)))
 
 
-def _histogram(a: Any, bins: int = 10, range: Any = None, weights: Any = None, **_: Any) -> Any:
-    return _counts(bins, weights), np.histogram_bin_edges(np.asarray(a), bins, range)
+def _histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, **_: Any) -> Any:
+    edges = np.histogram_bin_edges(np.asarray(a), bins, range)
+    return _counts(len(edges) - 1, weights), edges
 
 
 def _segment_results(a: Any, segments: Any, op: Any = functional.plus, init: Any = None, **named: Any) -> Any:
@@ -338,8 +339,8 @@ _RESULTS: dict[str, Callable[..., Any]] = {
     "all_of": _always(np.True_),
     "any_of": _always(np.False_),
     "none_of": _always(np.True_),
-    "all": lambda a, *, axis=None, keepdims=False, **_: np.all(a, axis=axis, keepdims=keepdims),
-    "any": lambda a, *, axis=None, keepdims=False, **_: np.any(a, axis=axis, keepdims=keepdims),
+    "all": lambda a, *, axis=None, keepdims=False, **_: _everywhere(np.True_, a, axis, keepdims),
+    "any": lambda a, *, axis=None, keepdims=False, **_: _everywhere(np.False_, a, axis, keepdims),
     "is_sorted": _always(np.True_),
     "is_sorted_until": _always(np.int32(0)),
     "find": _always(np.int32(-1)),

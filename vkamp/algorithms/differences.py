@@ -8,7 +8,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import dtype_of, element, in_a_row, output, place
+from vkamp.algorithms._arguments import dtype_of, element, in_a_row, output, place, without_elements
 from vkamp.algorithms._counted_parts import count_by, given
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.reduce_axis import begin_of, line_of, lines_of
@@ -80,13 +80,17 @@ def diff(
     """``a[i + 1] - a[i]`` along an axis, ``n`` times, in the elements' type; the result has ``n`` elements fewer
     (numpy: ``diff``). Of an array of bool, whether neighbours differ.
 
-    Raises ValueError unless ``n`` is at least 1 and less than the number of elements along the axis. The differences of
-    a ``counted`` are ``counted``; there are none if it has up to ``n`` elements.
+    There are none if the axis has up to ``n`` elements; ValueError if ``n`` is less than 1. The differences of a
+    ``counted`` are ``counted``.
     """
     source, count = given(a)
     length = lines_of(source.extent, axis, True).n
-    if n < 1 or (n >= length and count is None):
-        raise ValueError(f"{n} differences of {length} elements leave no element")
+    if n < 1:
+        raise ValueError(f"differences are computed once or several times, not {n} times")
+    if n >= length and count is None:
+        shape = list(source.extent)
+        shape[axis] = 0
+        return without_elements(out, shape, dtype_of(source))
     view = place(accelerator_view, source, out)
     op = functional.not_equal_to if lazy.has_conditions(a) else functional.minus
     if count is not None:

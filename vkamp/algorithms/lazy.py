@@ -523,6 +523,9 @@ def _input(a: Any) -> Lazy:
         return a
     if isinstance(a, counted):
         return of(a.trim()) if len(a) else _Take(of(a.values), _Arange(0, 0, 1))
+    if isinstance(a, np.ndarray) and a.size == 0:
+        # Containers have at least one element, so this repeats one, which nothing reads.
+        return _Take(of(np.zeros(1, a.dtype)), _Constant(0, a.shape))
     return of(a)
 
 
@@ -578,7 +581,20 @@ def take(values: Any, at: Any) -> Lazy:
     source = _input(values)
     if source.extent.rank != 1:
         raise TypeError(f"take needs values of rank 1, not {source.extent!r}: the function take has axis=")
-    return _Take(source, from_start(_input(at), source.extent[0]))
+    places = positions(at)
+    if source.extent[0] == 0 and 0 not in tuple(places.extent):
+        raise IndexError("positions of an empty input do not exist")
+    return _Take(source, from_start(places, source.extent[0]))
+
+
+def positions(at: Any) -> Lazy:
+    """Positions as a lazy input; TypeError unless they are integers."""
+    source = _input(at)
+    dtype = np.dtype(np.bool_) if has_conditions(at) else dtype_of(source)
+    if dtype.kind not in "iu":
+        advice = ": select(a, flags=...) takes conditions" if dtype.kind == "b" else ""
+        raise TypeError(f"positions are integers, not {dtype}{advice}")
+    return source
 
 
 class _FromStart:

@@ -12,7 +12,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import apart, axis_of, element, output, place
+from vkamp.algorithms._arguments import apart, axis_of, element, output, place, without_elements
 from vkamp.algorithms.lazy import dtype_of
 from vkamp.algorithms.scalars import device_scalar
 from vkamp.algorithms.transform import Mirrored, moved
@@ -118,11 +118,14 @@ def repeat(
             )
         return run_length_decode(source, count, total=total, out=out, accelerator_view=accelerator_view)
     count = int(count)
-    if count < 1:
-        raise ValueError(f"a count of {count} leaves no elements: repeat at least once")
+    if count < 0:
+        raise ValueError(f"elements cannot be repeated {count} times")
     if axis is None:
         source, axis = _row(source), 0
     axis = axis_of(source.extent, axis)
+    if count == 0:
+        shape = [0 if at == axis else n for at, n in enumerate(source.extent)]
+        return without_elements(out, shape, dtype_of(source))
     return moved(lambda x: _Repeated(x, axis, count, False), source, out, accelerator_view)
 
 
@@ -151,10 +154,12 @@ def tile_repeat(
     rank = source.extent.rank
     given = (counts,) if isinstance(counts, (int, np.integer)) else tuple(counts)
     each = (*[1] * (rank - len(given)), *map(int, given))
-    if len(each) != rank or min(each) < 1:
+    if len(each) != rank or min(each) < 0:
         raise ValueError(
-            f"{source.extent!r} cannot be repeated {counts} times: give a count of 1 or more for each axis"
+            f"{source.extent!r} cannot be repeated {counts} times: give a count of 0 or more for each axis"
         )
+    if 0 in each:
+        return without_elements(out, [n * k for n, k in zip(source.extent, each, strict=True)], dtype_of(source))
 
     def repeated(x: lazy.Lazy) -> lazy.Lazy:
         for axis, count in enumerate(each):

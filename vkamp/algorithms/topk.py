@@ -114,11 +114,13 @@ def topk(
     """
     source, axes = in_rows(a, axis)
     length = source.extent[axes[-1]]
-    if not 1 <= k <= length:
+    if not 0 <= k <= length:
         raise ValueError(f"cannot find the {k} largest of {length} elements")
+    extent = [k if at == axes[-1] else n for at, n in enumerate(source.extent)]
+    if k == 0:
+        return np.empty(extent, dtype_of(source)), np.empty(extent, np.int32)
     for_values, for_places = outputs(out, 2)
     view = place(accelerator_view, source, for_values, for_places)
-    extent = [k if at == axes[-1] else n for at, n in enumerate(source.extent)]
     found = output(for_values, extent, dtype_of(source), view, source)
     places = output(for_places, extent, np.dtype(np.int32), view, source)
     if axes[-1] != len(axes) - 1:

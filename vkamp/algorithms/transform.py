@@ -31,6 +31,7 @@ from vkamp.algorithms._arguments import (
     refuse_type,
     target,
     value,
+    without_elements,
 )
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._outputs import Output, output_of
@@ -156,8 +157,10 @@ def computed(
     in_place: bool = True,
 ) -> Any:
     """The elements of a source in ``out``, or in a new array. ``in_place``: ``out`` may be an input."""
-    view = place(accelerator_view, source, out)
     kind = dtype_of(source) if dtype is None else np.dtype(dtype)
+    if 0 in tuple(source.extent):
+        return without_elements(out, tuple(source.extent), kind)
+    view = place(accelerator_view, source, out)
     result = output(out, source.extent, kind, view, source, in_place=in_place)
     store(view, source, result, has_its_type=dtype is None and out is None)
     return result
@@ -468,7 +471,7 @@ def take(
     those of ``at``. Negative positions count from the end, as in numpy. The element at a position beyond the ends is
     undefined.
     """
-    source, positions = lazy.of(values), lazy.of(at)
+    source, positions = lazy.of(values), lazy.positions(at)
     if axis is None:
         return moved(lambda x: lazy.take(x, positions), source, out, accelerator_view)
     axis = axis_of(source.extent, axis)
@@ -505,7 +508,7 @@ def from_its_start(name: str, values: Any, at: Any) -> lazy.Lazy:
     """Positions in a container to change, counted from its start; TypeError unless it has one dimension."""
     if values.extent.rank != 1:
         raise TypeError(f"{name} needs an out of rank 1, not {values.extent!r}: give out.reshape(-1)")
-    return lazy.from_start(lazy.of(at).flat(), len(values))
+    return lazy.from_start(lazy.positions(at).flat(), len(values))
 
 
 def store_at(

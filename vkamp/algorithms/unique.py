@@ -16,7 +16,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, lazy
-from vkamp.algorithms._arguments import in_words, output, place
+from vkamp.algorithms._arguments import in_words, output, place, without_elements
 from vkamp.algorithms._counted_parts import UpToCount
 from vkamp.algorithms._operators import Heads
 from vkamp.algorithms.counted import counted
@@ -273,12 +273,14 @@ def run_length_decode(
     if source.extent != each.extent:
         raise amp.AmpError(f"there are {source.extent!r} values, but {each.extent!r} lengths")
     view = place(accelerator_view, source, each, out)
-    ends = amp.array(each.extent, np.int32, accelerator_view=view)
-    scan_into(view, each, ends, functional.plus, inclusive=True)
     if total is None and out is not None:
         total = int(lazy.of(out).extent.size())
     if total is None:
         total = int(sum(each, accelerator_view=view))
+    if total == 0:
+        return without_elements(out, 0, dtype_of(source))
+    ends = amp.array(each.extent, np.int32, accelerator_view=view)
+    scan_into(view, each, ends, functional.plus, inclusive=True)
     result = output(out, total, dtype_of(source), view, source, each)
     moved, target = in_words(source, result)
     store(view, _Decoded(moved, ends, total), target)
