@@ -40,7 +40,7 @@ Quirk = Literal[
     "zero_constants",
 ]
 
-#: The least number of bytes behind each buffer, where accesses out of bounds go on drivers that do not check them.
+#: Bytes behind each buffer, where accesses out of bounds go on drivers that do not check them.
 GUARD = 4096
 
 _MAX_THREADS = 2**32 - 1

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vkamp.artifacts import Executable
+from vkamp.artifacts import GUARD, Executable
 from vkamp.errors import AmpError, EngineWarning, OutOfMemoryError
 from vkamp.progress import activity
 from vkamp.records import dataclass
@@ -29,8 +29,8 @@ from vkamp.run.features import FLOAT_CONTROLS
 from vkamp.run.libraries import driver_environment
 from vkamp.run.lifetime import OpenDevices
 from vkamp.run.memory import Budget, readable
-from vkamp.run.module import with_guard
 from vkamp.run.pool import Pool, size_class
+from vkamp.run.workarounds import has_quirk
 
 if TYPE_CHECKING:
     from vkamp.run.submission import KomputeSubmission
@@ -50,9 +50,6 @@ _MUCH = 1.0
 _WORD = np.dtype(np.uint32)
 #: A push constant this many times as large as in any earlier run, and as this value, may make a run longer.
 _GROWTH, _SMALL = 8, 32
-#: Bytes before and after each buffer on CPU drivers, where a store out of bounds would change other memory of the
-#: host: kp cannot enable the bounds checks of drivers. Accesses further away are limited to them (vkamp.spirv.bounds).
-_GUARD = 16 << 10
 
 open_devices: OpenDevices[Device] = OpenDevices()
 
@@ -82,8 +79,6 @@ class KomputeProgram(DeviceProgram):
 
     def __init__(self, device: Device, executable: Executable) -> None:
         super().__init__(device, executable)
-        if device.guard:
-            self.spirv = with_guard(self.spirv, device.guard)
         self.runs = 0
         #: The tiles of the largest submission that ran in one piece, and of the largest one whose time may have been
         #: spent only on submitting its operations one by one.
@@ -141,13 +136,13 @@ class TensorSlot:
 
     __slots__ = ("dirty", "group", "id", "mirror", "mirrored", "nbytes", "stale", "tensor")
 
-    def __init__(self, number: int, tensor: Any, nbytes: int, guard: int, *, mirrored: bool) -> None:
+    def __init__(self, number: int, tensor: Any, nbytes: int, *, mirrored: bool) -> None:
         self.id = number
         self.tensor = tensor
         self.nbytes = nbytes
         self.mirrored = mirrored
         self.group: Hashable = (nbytes, mirrored)
-        self.mirror: NDArray[np.uint8] = tensor.data().view(np.uint8)[guard : guard + nbytes]
+        self.mirror: NDArray[np.uint8] = tensor.data().view(np.uint8)[:nbytes]
         self.dirty = False
         self.stale = False
 
@@ -172,8 +167,8 @@ class Device(BaseDevice[TensorSlot]):
         super().__init__(info)
         self.kp = kp
         self.kind = self.mirrored = mirrored
-        #: Bytes before and after each buffer that programs use.
-        self.guard = _GUARD if info.kind == "cpu" and not mirrored else 0
+        #: Bytes behind each buffer that programs may access.
+        self.guard = GUARD if has_quirk(info, "unchecked_bounds") and not mirrored else 0
         self.condition = threading.Condition(self.lock)
         self.manager = _open_manager(kp, info)
         # A CPU cannot be lost; on other devices every submission ends by writing a word that shows its end.
@@ -244,11 +239,11 @@ class Device(BaseDevice[TensorSlot]):
         kind = self.kp.TensorTypes.device if mirrored else self.kp.TensorTypes.host
         guard = self.guard if mirrored == self.mirrored else 0
         try:
-            tensor = self.manager.tensor_t(np.empty((size + 2 * guard) // 4, _WORD), kind)
+            tensor = self.manager.tensor_t(np.empty((size + guard) // 4, _WORD), kind)
         except (RuntimeError, MemoryError) as error:
             raise OutOfMemoryError(f"{self.info.name} cannot allocate {readable(size)}: {error}") from error
         self.budget.take(size, mirrored=mirrored)
-        slot = TensorSlot(self.number(), tensor, size, guard, mirrored=mirrored)
+        slot = TensorSlot(self.number(), tensor, size, mirrored=mirrored)
         self._slots[slot.id] = slot
         return slot
 

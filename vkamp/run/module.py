@@ -12,8 +12,6 @@ _MAGIC = 0x07230203
 _EXTENSION, _ENTRY_POINT, _EXECUTION_MODE, _CAPABILITY, _FUNCTION, _DECORATE = 10, 15, 16, 17, 54, 71
 _TYPE_FLOAT, _PRESERVE_CAPABILITY, _PRESERVE_MODE, _UNIFORM_CONTROL_FLOW_MODE = 22, 4466, 4461, 4421
 _GL_COMPUTE, _LOCAL_SIZE, _BINDING, _DESCRIPTOR_SET = 5, 17, 33, 34
-_MEMBER_DECORATE, _TYPE_POINTER = 72, 32
-_BLOCK, _OFFSET, _STORAGE_BUFFER = 2, 35, 12
 _HEADER_WORDS = 5
 
 #: The device feature of each capability, by the names of :mod:`vkamp.run.features`. No engine enables the others.
@@ -99,28 +97,6 @@ def read_module(spirv: bytes) -> ModuleDeclarations:
     return ModuleDeclarations(
         frozenset(features), frozenset(subgroups), local_size, frozenset(bindings), frozenset(sets)
     )
-
-
-def with_guard(spirv: bytes, nbytes: int) -> bytes:
-    """The module of ``spirv``, which :func:`read_module` takes, with ``nbytes`` more before the members of each of its
-    storage buffers. ``nbytes``: a multiple of 256.
-    """
-    words = list(struct.unpack(f"<{len(spirv) // 4}I", spirv))
-    blocks, buffers = set(), set()
-    offsets: list[tuple[int, int]] = []
-    at = _HEADER_WORDS
-    for opcode, operands in _instructions(tuple(words)):
-        if opcode == _DECORATE and operands[1] == _BLOCK:
-            blocks.add(operands[0])
-        elif opcode == _TYPE_POINTER and operands[1] == _STORAGE_BUFFER:
-            buffers.add(operands[2])
-        elif opcode == _MEMBER_DECORATE and operands[2] == _OFFSET:
-            offsets.append((operands[0], at + 4))
-        at += 1 + len(operands)
-    for struct_id, place in offsets:
-        if struct_id in blocks & buffers:
-            words[place] += nbytes
-    return struct.pack(f"<{len(words)}I", *words)
 
 
 def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
