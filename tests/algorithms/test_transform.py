@@ -75,6 +75,44 @@ def test_functors_on_the_host():
     assert functional.minmax(3, 2) == (2, 3) and functional.max(1, 2) == 2 and functional.fmin(float("nan"), 2.0) == 2.0
 
 
+@amp.kernel
+def _reads(idx, a, row, out):
+    out[idx] = functional.padded_read(a, idx + amp.index(1, -1)) + functional.padded_read(row, idx[1] - 1)
+
+
+@amp.kernel
+def _writes(idx, a):
+    functional.padded_write(a, idx + amp.index(1, -1), -1)
+
+
+@amp.kernel
+def _orders(idx, a, out):
+    first, second = functional.minmax(a[idx], 2, functional.greater)
+    out[idx] = 10 * first + second
+
+
+def test_reads_and_writes_outside_of_containers(accelerator_view):
+    """An index may have any rank."""
+    raw = np.arange(1, 21, dtype=np.int32).reshape(4, 5)
+    view, row, out = amp.array_view(raw.copy()), amp.array_view(raw[3].copy()), amp.array_view(np.zeros_like(raw))
+    amp.parallel_for_each(accelerator_view, amp.extent(4, 5), _reads, view, row, out)
+    expected = np.tile(np.r_[0, raw[3, :4]], (4, 1))
+    expected[:3, 1:] += raw[1:, :4]
+    np.testing.assert_array_equal(np.asarray(out), expected)
+    amp.parallel_for_each(accelerator_view, amp.extent(4, 5), _writes, view)
+    expected = raw.copy()
+    expected[1:, :4] = -1
+    np.testing.assert_array_equal(np.asarray(view), expected)
+    assert functional.padded_read(row, 5) == 0 and functional.padded_read(view, amp.index(0, 4)) == 5
+
+
+def test_pairs_in_the_order_of_a_comparison(accelerator_view):
+    view, out = amp.array_view(np.arange(1, 4, dtype=np.int32)), amp.array_view(np.zeros(3, np.int32))
+    amp.parallel_for_each(accelerator_view, view.extent, _orders, view, out)
+    assert np.asarray(out).tolist() == [21, 22, 32]
+    assert functional.minmax(2, 3, functional.greater) == (3, 2)
+
+
 def test_wrong_arguments():
     with pytest.raises(ValueError, match="axis 2 is not one of"):
         alg.flip(WHOLE, 2)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import vkamp as amp
 
 __all__ = [
@@ -124,9 +126,9 @@ def fmin(a: Any, b: Any) -> Any:
 
 
 @amp.func
-def minmax(a: Any, b: Any) -> Any:
-    """``(smaller, larger)``; ``(a, b)`` if they are equal."""
-    return (b, a) if b < a else (a, b)
+def minmax(a: Any, b: Any, comp: Any = less) -> Any:
+    """``(smaller, larger)`` by a comparison; ``(a, b)`` if they are equal."""
+    return (b, a) if comp(b, a) else (a, b)
 
 
 @amp.func
@@ -222,17 +224,19 @@ def swap(values: Any, i: Any, j: Any) -> None:
 
 @amp.func
 def padded_read(values: Any, i: Any) -> Any:
-    """The element at a position of a container of one dimension; 0 after the end (AMP: ``padded_read``)."""
-    found = type(values[0])(0)
-    if i >= 0 and i < values.extent[0]:
+    """The element at an index of a container; 0 outside of it (AMP: ``padded_read``)."""
+    if isinstance(values[i * 0], np.void):
+        raise TypeError("padded_read reads numbers and vectors: for structs, ask values.extent.contains(i)")
+    found = type(values[i * 0])(0)
+    if values.extent.contains(i):
         found = values[i]
     return found
 
 
 @amp.func
 def padded_write(values: Any, i: Any, x: Any) -> None:
-    """Stores an element, but not after the end (AMP: ``padded_write``)."""
-    if i >= 0 and i < values.extent[0]:
+    """Stores an element at an index, but not outside of the container (AMP: ``padded_write``)."""
+    if values.extent.contains(i):
         values[i] = x
 
 
