@@ -10,7 +10,7 @@ import pytest
 
 import vkamp as amp
 from vkamp.algorithms import functional as fn
-from vkamp.algorithms import stl
+from vkamp.algorithms import lazy, stl
 
 RAW = np.random.default_rng(2).integers(-40, 40, 301).astype(np.int32)
 SORTED = np.sort(RAW)
@@ -227,6 +227,29 @@ def test_bounds_of_numbers_on_the_device():
         places = [np.searchsorted(SORTED, SORTED[-1]), SORTED.size, np.searchsorted(SORTED + change, 7.5)]
         assert [each.item() for each in found] == places
         assert bool(is_there)
+
+
+def test_lazy_ranges_are_searched():
+    doubled = lazy.map(lambda x: 2 * x, amp.array_view(RAW))
+    assert [int(at) for at in stl.minmax_element(doubled)] == [RAW.argmin(), 300 - RAW[::-1].argmax()]
+    np.testing.assert_array_equal(np.asarray(stl.partial_sort_copy(doubled, np.zeros(9, np.int32))), 2 * SORTED[:9])
+    assert int(stl.lower_bound(lazy.map(lambda x: 2 * x, amp.array_view(SORTED)), 15)) == np.searchsorted(
+        2 * SORTED, 15
+    )
+    with pytest.raises(TypeError, match="a lazy input has no memory"):
+        stl.copy_n(doubled, 3, np.zeros(3, np.int32))
+
+
+def test_ranges_have_one_dimension():
+    matrix = RAW[:300].reshape(30, 10)
+    for call in (stl.sort, lambda m: stl.partial_sort(m, 3), lambda m: stl.nth_element(m, 3)):
+        for values in (matrix.copy(), amp.array_view(matrix.copy())):
+            with pytest.raises(TypeError, match=r"a range has one dimension, not the shape \(30, 10\)"):
+                call(values)
+    with pytest.raises(TypeError, match="not list: write np.array"):
+        stl.sort([3, 1, 2])
+    with pytest.raises(TypeError, match="is not a number"):
+        stl.find(RAW, below_nine)
 
 
 def test_values_that_no_element_has_are_not_replaced():

@@ -117,6 +117,8 @@ def like(number: Any, source: lazy.Lazy) -> Any:
     if kind.kind not in "iufc" or given.dtype.kind not in "iufcO" or (kind.kind in "fc" and given.dtype.kind in "fc"):
         return kind.type(number) if kind.kind == "c" else number
     exact = given.item()
+    if not isinstance(exact, (int, float, complex)):
+        raise TypeError(f"{number!r} is not a number")
     if isinstance(exact, complex) and exact.imag == 0:
         exact = exact.real
     nothing = np.float32(np.nan)

@@ -58,6 +58,15 @@ def _room(a: View) -> View:
     return a.values if isinstance(a, counted) else a
 
 
+def _length(a: View) -> int:
+    """The number of elements of a range; TypeError for more than one dimension."""
+    room = _room(a)
+    shape = room.shape if isinstance(room, np.ndarray) else tuple(lazy.of(room).extent)
+    if len(shape) != 1:
+        raise TypeError(f"a range has one dimension, not the shape {shape}")
+    return int(shape[0])
+
+
 def _first_of(found: counted, a: View) -> device_scalar:
     """Stores the elements found at the begin of a range; returns their number, the range's new end."""
     _into(found.values, a)
@@ -93,7 +102,7 @@ def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
     room = _room(a)
     if isinstance(value, device_scalar):
         return device_scalar(alg.searchsorted(a, value.view, side, comp))
-    dtype = (room if isinstance(room, (amp.array, amp.array_view)) else amp.array_view(room, readonly=True)).dtype
+    dtype = lazy.dtype_of(lazy.of(room))
     element_of(value, dtype)
     if dtype.names is None:
         return alg.searchsorted(a, value, side, comp)
@@ -105,13 +114,13 @@ def _is(a: View, value: Any) -> Is:
 
 
 def _checked(a: View, at: int) -> None:
-    if not 0 <= at <= len(_room(a)):
-        raise ValueError(f"position {at} is outside of a range of {len(_room(a))} elements")
+    if not 0 <= at <= _length(a):
+        raise ValueError(f"position {at} is outside of a range of {_length(a)} elements")
 
 
 def _element(a: View, at: int) -> View:
-    if not 0 <= at < len(_room(a)):
-        raise ValueError(f"position {at} is outside of a range of {len(_room(a))} elements")
+    if not 0 <= at < _length(a):
+        raise ValueError(f"position {at} is outside of a range of {_length(a)} elements")
     return _part(a, at, at + 1)
 
 
@@ -363,7 +372,7 @@ def minmax_element(a: View, comp: Any = functional.less) -> tuple[Any, Any]:
     if is_empty(a):
         return -1, -1
     last = alg.argmax(alg.flip(a), less=comp)
-    n = a.count.view if isinstance(a, counted) else lazy.constant(len(a), 1)
+    n = a.count.view if isinstance(a, counted) else lazy.constant(_length(a), 1)
     return min_element(a, comp), device_scalar(alg.transform(_mirrored, last.view, n))
 
 
@@ -408,7 +417,7 @@ def partial_sort_copy(a: View, out: View, comp: Any = None) -> View:
         ordered = alg.sort(a, less=comp)
         alg.select(ordered, flags=lazy.constant(1, ordered.values.extent), out=out)
         return out
-    n = min(len(a), len(out))
+    n = min(_length(a), _length(out))
     if n > 0:
         alg.copy(_part(alg.sort(a, less=comp), 0, n), out=_part(out, 0, n))
     return out
@@ -551,6 +560,7 @@ def shuffle(a: View, g: Any) -> View:
 
 def sort(a: View, comp: Any = None) -> View:
     """Sorts a range; stable (``amp_stl_algorithms::sort``)."""
+    _length(a)
     alg.sort(a, less=comp, out=_room(a))
     return a
 
