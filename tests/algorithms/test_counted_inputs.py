@@ -306,5 +306,5 @@ def test_inputs_that_do_not_fit(accelerator_view):
     pairs = alg.select(
         amp.array(np.zeros(9, [("x", "i4")]), accelerator_view=accelerator_view), flags=np.ones(9, np.uint8)
     )
-    with pytest.raises(TypeError, match="have no order: give less= or key=$"):
+    with pytest.raises(TypeError, match="structs have no order, which sort needs: give less= or key=$"):
         alg.sort(pairs)

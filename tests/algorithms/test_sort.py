@@ -187,7 +187,7 @@ def test_wrong_arguments():
         alg.sort_by_key(raw, raw)
     with pytest.raises(ValueError, match="axis 2 is not one of extent"):
         alg.sort(raw, axis=2)
-    with pytest.raises(TypeError, match="have no order: give less= or key="):
+    with pytest.raises(TypeError, match="structs have no order, which sort needs: give less= or key="):
         alg.sort(np.zeros(3, PAIR))
     with pytest.raises(ValueError, match="cannot find the 5 largest of 4 elements"):
         alg.topk(raw, 5)

@@ -150,7 +150,8 @@ def test_what_messages_advise(accelerator_view):
     structs = np.zeros(3, [("a", np.int32)])
     for call, advice in (
         (lambda: alg.unique(structs), "sort them with key= or less=, and use unique_consecutive"),
-        (lambda: alg.isin(structs, structs), "use equal, find, or count, which only compare elements"),
+        (lambda: alg.isin(structs, structs), r"give a member, such as lazy.map\(lambda s: s.x, a\)"),
+        (lambda: alg.argmin(structs), "give less="),
         (lambda: alg.topk(structs, 1), "sort them with key= or less=, and take the first ones"),
     ):
         with pytest.raises(TypeError, match=rf"^structs have no order, which \w+ needs: {advice}$"):
@@ -166,3 +167,67 @@ def test_what_messages_advise(accelerator_view):
 
     with pytest.raises(amp.CompileError, match=r"change the fields of a copy, `new = old\.copy\(\)`"):
         alg.reduce(structs, made)
+
+
+@amp.struct
+class Amount:
+    """A struct with operators."""
+
+    cents: amp.int32
+
+    @amp.func
+    def __add__(self, other):
+        return Amount(self.cents + other.cents)
+
+    @amp.func
+    def __lt__(self, other):
+        return self.cents < other.cents
+
+    @amp.func
+    def __eq__(self, other):
+        return self.cents == other.cents
+
+
+@pytest.mark.accelerators("reference")
+def test_structs_in_functions_of_numbers(accelerator_view):
+    plain = np.zeros(3, [("x", np.int32), ("y", np.int32)])
+    vectors = amp.array_view(np.zeros(6, np.float32)).reinterpret_as(amp.float2)
+    for call, advice in (
+        (alg.sum, r"reduce\(a, op\) combines any elements"), (alg.mean, "give a member"), (alg.scan, "give op="),
+        (alg.diff, r"adjacent_difference\(a, op\)"), (alg.run_length_encode, "give eq="),
+        (alg.any, "give a condition, any_of"),
+        (lambda a: alg.find(a, (0, 0)), "give a condition, find_if"), (lambda a: alg.equal(a, a), "give eq="),
+        (lambda a: alg.reduce_by_key(a, np.ones(3, np.int32)), "give eq="),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=rf"^\w+ takes numbers, not structs: {advice}"):
+            call(plain)
+    with pytest.raises(TypeError, match="^mean takes numbers, not vectors: give a member"):
+        alg.mean(vectors)
+    with pytest.raises(TypeError, match="^vectors have no order, which max needs: give a member"):
+        alg.max(vectors)
+    assert alg.sum(vectors).item() == (0, 0) and bool(alg.equal(vectors, vectors))
+    amounts = np.array([(3,), (1,), (2,)], Amount)
+    assert alg.sum(amounts).item() == (6,) and alg.argmin(amounts).item() == 1 and bool(alg.equal(amounts, amounts))
+    assert np.asarray(alg.scan(amounts))["cents"].tolist() == [3, 4, 6]
+
+
+@pytest.mark.accelerators("reference")
+def test_arguments_of_other_kinds(accelerator_view):
+    a = np.arange(4, dtype=np.int32)
+    for call, message in (
+        (lambda: alg.sort(a, accelerator_view=amp.accelerator("reference")), ": give its .default_view$"),
+        (lambda: alg.sum(lazy.arange(3), accelerator_view="gpu"), "takes an accelerator_view, not 'gpu'$"),
+        (lambda: alg.transform(None, a), "^transform takes a function as f, not None$"),
+        (lambda: alg.reduce(a, op=None), "^reduce takes a function as op, not None$"),
+        (lambda: alg.transform(lambda w, x, y, z: w, a, a, a, a), "takes one to three inputs, not 4: use lazy.zip"),
+        (lambda: alg.transform(lambda x, y: x + y, a, 3), r"not int: .*lazy.constant\(number, extent\)$"),
+        (lambda: alg.repeat(a, a / 2), "^lengths are integers, not float64$"),
+        (lambda: alg.topk(a, "2"), "'str' object cannot be interpreted as an integer"),
+        (lambda: alg.fill(a, None), "^fill takes a number, vector or struct, not None$"),
+        (lambda: alg.histogram(a, 3, (1,)), r"^range is a tuple of two numbers, not \(1,\)$"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=message):
+            call()
+    places = np.zeros(2, np.float32)
+    np.asarray(alg.topk(a, 2, out=(None, places))[1])
+    assert places.tolist() == [3, 2]

@@ -22,6 +22,10 @@ def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.ac
     view.
     """
     if accelerator_view is not None:
+        if not isinstance(accelerator_view, amp.accelerator_view):
+            is_one = isinstance(accelerator_view, amp.accelerator)
+            advice = ": give its .default_view" if is_one else ""
+            raise TypeError(f"accelerator_view= takes an accelerator_view, not {accelerator_view!r}{advice}")
         return accelerator_view
     for each in inputs:
         found = each.containers() if isinstance(each, lazy.Lazy) else [each]

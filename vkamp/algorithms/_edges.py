@@ -178,9 +178,9 @@ _SAME: dict[Any, Any] = {
 _OF_OTHERS = (np.ufunc, type(operator.add))
 
 
-def _function(name: str, param: str, given: Any) -> Any:
+def _function(name: str, param: str, given: Any, is_optional: bool) -> Any:
     """The function that kernels call in place of a given one; TypeError if that is not a function."""
-    if given is not None and not callable(given):
+    if not callable(given) and (given is not None or not is_optional):
         is_many = hasattr(given, "__len__") and not isinstance(given, str)
         instead = ": give conditions as flags=" if is_many and name == "select" else ""
         shown = type(given).__name__ if is_many else repr(given)
@@ -188,12 +188,31 @@ def _function(name: str, param: str, given: Any) -> Any:
     return _SAME.get(given, given) if type(given) in _OF_OTHERS else lazy.function_of(given)
 
 
+def _with_functions(
+    name: str, functions: list[tuple[int, str, bool]], args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments, with the functions that kernels call; each has a position, a name, and whether it may be None."""
+    for position, param, is_optional in functions:
+        if position < len(args):
+            known = _function(name, param, args[position], is_optional)
+            if known is not args[position]:
+                args = (*args[:position], known, *args[position + 1 :])
+        elif param in named:
+            named[param] = _function(name, param, named[param], is_optional)
+    return args, named
+
+
 def with_edges(function: Any) -> Any:
     """A function of the package that also accepts the inputs described above."""
     name = function.__name__
     check = _order.check_of(function)
-    names = list(inspect.signature(function).parameters)
-    functions = [(position, param) for position, param in enumerate(names) if param in _FUNCTIONS]
+    parameters = inspect.signature(function).parameters
+    names = list(parameters)
+    functions = [
+        (position, param, parameters[param].default is None)
+        for position, param in enumerate(names)
+        if param in _FUNCTIONS
+    ]
     numbers = frozenset(position for position, param in enumerate(names) if param in _NUMBERS)
     edges = frozenset(position for position, param in enumerate(names) if param in _EDGES)
 
@@ -206,14 +225,7 @@ def with_edges(function: Any) -> Any:
         if _waits(name, names, args, named):
             args = tuple(map(_trimmed, args))
             named = {param: _trimmed(given) for param, given in named.items()}
-        for position, param in functions:
-            given = args[position] if position < len(args) else named.get(param)
-            known = _function(name, param, given)
-            if known is not given:
-                if position < len(args):
-                    args = (*args[:position], known, *args[position + 1 :])
-                else:
-                    named[param] = known
+        args, named = _with_functions(name, functions, args, named)
         if named.get("out") is lazy.discard and name not in _SELECTIONS:
             del named["out"]
         if name not in _ELEMENTWISE:

@@ -309,6 +309,8 @@ def histogram(
         # numpy computes the edges in their type.
         kind = dtype_of(source).type
         range = kind(least.item()), kind(largest.item())
+    if np.shape(range) != (2,):
+        raise TypeError(f"range is a tuple of two numbers, not {range!r}")
     low, high = range
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(f"range ({low}, {high}) of a histogram is not finite")

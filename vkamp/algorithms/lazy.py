@@ -508,7 +508,9 @@ def of(a: Any) -> Lazy:
     if isinstance(a, (amp.array, amp.array_view)):
         return Elements(a)
     if isinstance(a, (list, tuple, int, float, complex, str)) or a is None:
-        advice = ": write np.array(..., dtype)" if isinstance(a, (list, tuple, int, float)) else ""
+        advice = ": write np.array(..., dtype)" if isinstance(a, (list, tuple)) else ""
+        if isinstance(a, (int, float, complex)):
+            advice = ": use the number in the function, or lazy.constant(number, extent)"
         raise TypeError(f"an algorithm takes containers, numpy arrays and lazy inputs, not {type(a).__name__}{advice}")
     if isinstance(a, np.ndarray) and a.dtype == np.bool_:
         a = a.view(np.uint8)

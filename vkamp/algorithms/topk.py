@@ -7,6 +7,7 @@ line by line if there are a few long lines. Otherwise all lines are sorted at on
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from vkamp.algorithms import _choose, lazy, topk_runs, topk_tiles
 from vkamp.algorithms._arguments import dtype_of, in_a_row, in_words, output, outputs, place
 from vkamp.algorithms._digits import words_of
 from vkamp.algorithms.sort import argsort, in_rows, order_of, swapped_back
-from vkamp.algorithms.transform import store
+from vkamp.algorithms.transform import copy, store
 from vkamp.algorithms.transpose import permute_dims
 
 #: By form, up to how many lines of at least which length are done line by line. CPU drivers then take between 1.2
@@ -112,6 +113,7 @@ def topk(
     in order also with ``sorted=False``, which allows any order. ``out`` is a tuple of targets for both. Raises
     ValueError if there are fewer than ``k``.
     """
+    k = operator.index(k)
     source, axes = in_rows(a, axis)
     length = source.extent[axes[-1]]
     if not 0 <= k <= length:
@@ -121,6 +123,9 @@ def topk(
         return np.empty(extent, dtype_of(source)), np.empty(extent, np.int32)
     for_values, for_places = outputs(out, 2)
     view = place(accelerator_view, source, for_values, for_places)
+    if for_places is not None and for_places is not lazy.discard and for_places.dtype.kind not in "iu":
+        made, numbers = topk(a, k, largest=largest, axis=axis, out=(for_values, None), accelerator_view=view)
+        return made, copy(numbers, out=for_places, accelerator_view=view)
     found = output(for_values, extent, dtype_of(source), view, source)
     places = output(for_places, extent, np.dtype(np.int32), view, source)
     if axes[-1] != len(axes) - 1:

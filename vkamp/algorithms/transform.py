@@ -179,6 +179,10 @@ def transform(
     The result has the type that ``f`` returns, or ``dtype``; conditions are stored as uint8, and results of small
     integers as int32.  ``out`` may be one of the inputs.
     """
+    if len(more) > 2:
+        raise TypeError(
+            f"transform takes one to three inputs, not {1 + len(more)}: use lazy.zip, which joins two or three"
+        )
     return computed(lazy.map(f, a, *more), out, accelerator_view, dtype)
 
 
@@ -221,6 +225,8 @@ def _fill(idx, out, number):
 def fill(out: Any, value: Any, *, accelerator_view: amp.accelerator_view | None = None) -> Any:
     """Stores one number, vector or struct in every element; returns ``out`` (AMP, C++: ``fill``)."""
     values = target(out)
+    if value is None:
+        raise TypeError("fill takes a number, vector or struct, not None")
     number = _arguments.value(value, values.dtype)
     amp.parallel_for_each(place(accelerator_view, values), values.extent, _fill, values, number)
     return out

@@ -272,6 +272,8 @@ def run_length_decode(
     source, each = lazy.of(values).flat(), lazy.of(lengths).flat()
     if source.extent != each.extent:
         raise amp.AmpError(f"there are {source.extent!r} values, but {each.extent!r} lengths")
+    if dtype_of(each).kind not in "iub":
+        raise TypeError(f"lengths are integers, not {dtype_of(each)}")
     view = place(accelerator_view, source, each, out)
     if total is None and out is not None:
         total = int(lazy.of(out).extent.size())
