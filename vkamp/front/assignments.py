@@ -614,9 +614,13 @@ def _store_view(ctx: Context, target: ast.Name, slot: Slot | None, value: Memory
         views.assign_view(ctx, known, value, span)
         return
     else:
+        new = "a view of something else here"
         help_text = "use another name, or let the branches choose numbers and make one view of them"
+        if isinstance(known, ArrayRef) and isinstance(value, ArrayRef):
+            new = "another array in a branch or loop"
+            help_text = f"give the other array a name, such as `new`, and copy its elements: `{name}[k] = new[k]`"
         notes = (Note(slot.span, f"here it is {ctx.describe(slot.value)}"),)
-        ctx.fail("VKA316", target, notes=notes, name=name, new="a view of something else here", advice=help_text)
+        ctx.fail("VKA316", target, notes=notes, name=name, new=new, advice=help_text)
     ctx.slots[name] = Slot(value, span, "alias", ctx.block)
 
 
