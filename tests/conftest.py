@@ -31,6 +31,9 @@ SAMPLE = "sample"
 #: The mark of tests whose cases are spread over the suite's accelerators, and the variable that runs each on all.
 SPREAD = "spread"
 ALL = "VKAMP_TEST_ALL"
+#: The folders of the libraries, most of whose time lavapipe takes, which compiles longest. Of the cases that it shares
+#: with others, it runs one of so many.
+LIBRARIES, THINNED = ("algorithms", "blas", "fft", "linalg", "rng", "tile"), 3
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -141,6 +144,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not os.environ.get(ALL):
         _sample(config, items)
         _spread(config, items)
+        _thin(config, items)
     rooms = set(filter(None, config.getoption("--vkamp-validated-rooms").split(",")))
     if rooms:
         _leave_out(config, items, {item for item in items if _is_validated(item, rooms)})
@@ -193,6 +197,19 @@ def _spread(config: pytest.Config, items: list[pytest.Item]) -> None:
         number = _cases[item.path, item.originalname][_case(item.callspec)]
         usual, name = _usual(config, item), where.partition("@")[0]
         if name in usual and (number + usual.index(name)) % mark.args[0]:
+            left_out.add(item)
+    _leave_out(config, items, left_out)
+
+
+def _thin(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out cases of the libraries on lavapipe."""
+    left_out = set()
+    for item in items:
+        if item.path.parent.name not in LIBRARIES or item.get_closest_marker(SPREAD) or not hasattr(item, "callspec"):
+            continue
+        if _place(item.callspec) != "llvmpipe" or len(_usual(config, item)) == 1:
+            continue
+        if zlib.crc32(f"{item.originalname} {_case(item.callspec)}".encode()) % THINNED:
             left_out.add(item)
     _leave_out(config, items, left_out)
 
