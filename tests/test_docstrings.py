@@ -13,6 +13,7 @@ import pytest
 
 import vkamp as amp
 
+LIBRARIES = ("algorithms", "algorithms.stl", "blas", "fft", "linalg", "rng", "tile")
 MODULES = sorted(module.name for module in pkgutil.walk_packages(amp.__path__, "vkamp."))
 
 
@@ -55,6 +56,16 @@ def test_everything_public_has_type_hints():
         if bare or signature.return_annotation is signature.empty:
             missing.append(f"{name}({', '.join(bare)})")
     assert missing == []
+
+
+def test_signatures_and_sources_are_found():
+    """As ``help`` and editors do it, through all wrappers."""
+    libraries = [importlib.import_module(f"vkamp.{name}") for name in LIBRARIES]
+    functions = [thing for each in libraries for name, thing in vars(each).items() if inspect.isfunction(thing)]
+    assert len(functions) > 200
+    for function in functions:
+        assert not {"args", "named", "given"} & inspect.signature(function).parameters.keys(), function
+        assert "def " in inspect.getsource(function)
 
 
 @pytest.mark.parametrize("module", MODULES)

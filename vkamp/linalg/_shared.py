@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -22,10 +21,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def function(f: _F) -> _F:
     """A public function: errors show the caller's line, and repeated calls repeat their launches."""
-    call: Any = forwards(f)
-    wrapped: Any = functools.wraps(f)(call)
-    made: _F = repeats(settings)(wrapped)
-    return made
+    return repeats(settings)(forwards(f))
 
 
 def is_empty(a: Any) -> bool:
