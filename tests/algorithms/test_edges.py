@@ -148,6 +148,10 @@ def test_counted_inputs_that_do_not_fit(accelerator_view, raw):
     for call in (lambda: alg.transform(lambda x, y: x + y, c, other), lambda: alg.vdot(c, other)):
         with pytest.raises(amp.AmpError, match="different counts"):
             call()
+    wide = r"^an input is counted and has room for 1301 elements, but another one has 9: pass \.trim\(\)"
+    for call in (lambda: alg.transform(lambda x, y: x + y, c, raw[:9]), lambda: alg.reduce_by_key(raw[:9], c)):
+        with pytest.raises(amp.AmpError, match=wide):
+            call()
     with pytest.raises(TypeError, match="digitize in another place than the first does not take a counted: pass its"):
         alg.digitize(raw, c)
     with pytest.raises(TypeError, match="concat with .* does not take a counted"):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,12 +43,21 @@ def count_by(f: Any, count: device_scalar, accelerator_view: amp.accelerator_vie
 
 
 def together(inputs: list[Any]) -> tuple[list[Any], device_scalar]:
-    """The elements of inputs of which some are counted, and their count; AmpError if the counts may differ."""
+    """The elements of inputs of which some are counted, and their count; AmpError if the counts may differ, or if
+    others have another size than the counted ones have room for.
+    """
     first = next(each for each in inputs if isinstance(each, counted))
     if any(isinstance(each, counted) and each.count.view is not first.count.view for each in inputs):
         raise amp.AmpError(
             "the inputs are counted and may have different counts: pass their .trim(), which waits for the counts"
         )
+    for each in inputs:
+        size = None if isinstance(each, counted) else getattr(each, "extent", getattr(each, "shape", None))
+        if size and math.prod(size) != len(first.values):
+            raise amp.AmpError(
+                f"an input is counted and has room for {len(first.values)} elements, but another one has "
+                f"{math.prod(size)}: pass .trim() of the counted one, which waits for its count"
+            )
     return [each.values if isinstance(each, counted) else each for each in inputs], first.count
 
 
