@@ -176,6 +176,55 @@ def test_numbers_on_the_device(accelerator_view, raw, no_waiting):
     same(filled, np.full(10, f.max()))
 
 
+def of_one_number(a, n):
+    """Results of functions that take a number of the elements' type."""
+    return {
+        "reduce": alg.reduce(a, alg.functional.max, n),
+        "reduce along an axis": alg.reduce(a.view_as(amp.extent(7, 43)), init=n, axis=0),
+        "scan": alg.scan(a, init=n),
+        "scan along an axis": alg.scan(a.view_as(amp.extent(7, 43)), alg.functional.max, init=n, axis=1),
+        "segmented": alg.segmented_reduce(a, np.array([0, 0, 100, 301], np.int32), init=n),
+        "by key": alg.scan_by_key(lazy.map(lambda x: x > 20, a), a, init=n),
+        "counted": alg.reduce(alg.select(a, lambda x: x > 20), init=n),
+        "replace": alg.replace(a, n, n),
+        "replace_if": alg.replace_if(a, lambda x: x > 20, n),
+        "clip": alg.clip(a, low=n),
+        "search_n": alg.search_n(a, 1, n),
+        "replaced by a copy": stl.replace_copy(a, alg.copy(a), n, 1),
+        "removed": stl.remove_copy(a, alg.copy(a), n),
+        "inner product": stl.inner_product(a, a, n),
+        "iota": stl.iota(alg.copy(a), n),
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.uint8])
+def test_a_number_on_the_device_is_one_of_the_host(accelerator_view, no_waiting, dtype):
+    begin, end = no_waiting
+    raw = (np.arange(301) * 7919 % 43).astype(dtype)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    memory = amp.array(np.zeros(1, dtype), accelerator_view=accelerator_view)
+    number = alg.device_scalar(memory)
+    for n in (5, 12, 5, 30):
+        amp.copy(np.array([n], dtype), memory)
+        begin()
+        found = of_one_number(a, number)
+        end()
+        for name, expected in of_one_number(a, dtype(n)).items():
+            np.testing.assert_array_equal(np.asarray(found[name]), np.asarray(expected), err_msg=f"{name}, {n}")
+
+
+def test_numbers_on_the_device_in_a_capture(accelerator_view):
+    raw = (np.arange(301) * 7919 % 43).astype(np.int32)
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    with amp.capture(accelerator_view) as graph:
+        found = of_one_number(a, alg.max(a))
+    for values in (raw, raw // 2, raw + 3):
+        amp.copy(values, a)
+        graph.replay()
+        for name, expected in of_one_number(amp.array(values, accelerator_view=accelerator_view), values.max()).items():
+            np.testing.assert_array_equal(np.asarray(found[name]), np.asarray(expected), err_msg=name)
+
+
 class OnlyDLPack:
     """Memory that is exported by DLPack, and by nothing else."""
 
@@ -219,14 +268,16 @@ def test_results_that_kernels_take_by_their_containers(accelerator_view, raw):
 
 
 def test_functions_that_wait_for_a_number_on_the_device(accelerator_view, raw):
+    """Numbers of another type, and those that say how much or where."""
     a = amp.array(raw, accelerator_view=accelerator_view)
     memory = amp.array(np.zeros(1, np.int32), accelerator_view=accelerator_view)
     number = alg.device_scalar(memory)
+    floats = amp.array(a.extent, np.float32, accelerator_view=accelerator_view)
     for n in (3, 7, 11, 13):  # more calls than one, since the third one would repeat the launches of the second
         amp.copy(np.array([n], np.int32), memory)
         assert int(alg.reduce(a, alg.functional.plus, number)) == n + raw.sum()
-        same(alg.replace(a, number, 99), np.where(raw == n, 99, raw))
-        same(alg.clip(a, -n, number), raw.clip(-n, n))
+        same(alg.replace(alg.copy(a, out=floats), number, 99), np.where(raw == n, 99, raw))
+        same(alg.clip(floats, -n, number), raw.clip(-n, n))
         same(alg.roll(a, number), np.roll(raw, n))
         same(alg.topk(a, number)[0], np.sort(raw)[::-1][:n])
 

@@ -15,6 +15,7 @@ from vkamp.algorithms.lazy import computed_as as computed_as
 from vkamp.algorithms.lazy import computed_type as computed_type
 from vkamp.algorithms.lazy import dtype_of as dtype_of
 from vkamp.algorithms.lazy import is_float_of_memory as is_float_of_memory
+from vkamp.algorithms.scalars import device_scalar
 
 
 def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.accelerator_view:
@@ -174,8 +175,14 @@ def outputs(out: Any, n: int) -> tuple[Any, ...]:
 def value(number: Any, dtype: np.dtype[Any]) -> Any:
     """A number, vector or struct as an argument of a launch; with ``None``, any value of the type.
 
+    A number on the device is read there if it has the type; otherwise, the host waits for it.
+
     Raises TypeError or OverflowError if the type cannot hold the number.
     """
+    if isinstance(number, device_scalar):
+        if lazy.reads_as(number, dtype):
+            return number
+        number = number.item()
     if dtype.names is None:
         return _number(0 if number is None else number, dtype)
     cell = np.zeros(1, dtype)

@@ -76,7 +76,9 @@ def _trimmed(argument: Any) -> Any:
 # -- device_scalar -------------------------------------------------------------------------------------------------
 
 #: Parameters that are numbers of the host. They wait for a number on the device.
-_NUMBERS = frozenset(("high", "init", "k", "low", "middle", "new", "old", "q", "shift"))
+_NUMBERS = frozenset(("k", "middle", "q", "shift"))
+#: Parameters that are numbers for kernels, which read one on the device if it has the elements' type.
+_VALUES = frozenset(("high", "init", "low", "new", "number", "old"))
 
 #: Parameters that are arrays, but no inputs, and the functions that have them.
 _EDGES = frozenset(("bins", "edges", "segments"))
@@ -110,7 +112,8 @@ def _compared(name: str, function: _Function, a: Any, number: device_scalar, **r
 
 
 def _with_scalars(
-    name: str, function: _Function, args: tuple[Any, ...], named: dict[str, Any], numbers: frozenset[int]
+    name: str, function: _Function, args: tuple[Any, ...], named: dict[str, Any],
+    numbers: frozenset[int], values: frozenset[int],
 ) -> Any:  # fmt: skip
     if name in _ELEMENTWISE:
         return _called(name, function, _spread(args), named)
@@ -121,7 +124,10 @@ def _with_scalars(
         transform(functional.identity, lazy.constant(args[1], out.extent), out=out, **named)
         return args[0]
     # In place of an input, the number becomes an array of one element.
-    given = ((a.item() if k in numbers else a.view) if isinstance(a, device_scalar) else a for k, a in enumerate(args))
+    given = (
+        (a.item() if k in numbers else a.view) if isinstance(a, device_scalar) and k not in values else a
+        for k, a in enumerate(args)
+    )
     return _called(name, function, tuple(given), named)
 
 
@@ -213,7 +219,9 @@ def with_edges(function: Any) -> Any:
         for position, param in enumerate(names)
         if param in _FUNCTIONS
     ]
-    numbers = frozenset(position for position, param in enumerate(names) if param in _NUMBERS)
+    numbers, values = (
+        frozenset(position for position, param in enumerate(names) if param in kind) for kind in (_NUMBERS, _VALUES)
+    )
     edges = frozenset(position for position, param in enumerate(names) if param in _EDGES)
 
     @repeats(_settings)
@@ -242,7 +250,7 @@ def with_edges(function: Any) -> Any:
             if kind is counted:
                 return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)
             if kind is device_scalar:
-                return _with_scalars(name, function, args, named, numbers)
+                return _with_scalars(name, function, args, named, numbers, values)
         given = (*args, *named.values())
         # Before the function, which could take lazy inputs of such arrays for others.
         arrays = (each for position, each in enumerate(args) if type(each) is np.ndarray and position not in edges)

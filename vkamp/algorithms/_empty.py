@@ -55,7 +55,8 @@ def _reduced(
     a = np.asarray(a)
     a = a.astype(lazy.computed_as(a.dtype))
     if init is not None:
-        return _everywhere(value(init, a.dtype), a, axis, keepdims)
+        start = init.item() if isinstance(init, device_scalar) else init
+        return _everywhere(value(start, a.dtype), a, axis, keepdims)
     try:
         identity = a.dtype.type(identity_of(op, a.dtype))
     except TypeError:

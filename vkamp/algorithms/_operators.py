@@ -10,6 +10,7 @@ import numpy as np
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._convert import add_wide, multiply_wide
+from vkamp.algorithms.scalars import device_scalar
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
@@ -113,6 +114,8 @@ def like(number: Any, source: lazy.Lazy) -> Any:
     element either. A float that is compared with floats adapts to their type.
     """
     kind = lazy.computed_type(source)
+    if isinstance(number, device_scalar) and lazy.reads_as(number, kind):
+        return number
     given = np.asarray(number)
     if kind.kind not in "iufc" or given.dtype.kind not in "iufcO" or (kind.kind in "fc" and given.dtype.kind in "fc"):
         return kind.type(number) if kind.kind == "c" else number

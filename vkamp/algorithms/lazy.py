@@ -433,6 +433,11 @@ def computed_as(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.int32) if dtype.kind in "iub" and dtype.itemsize < 4 else dtype
 
 
+def reads_as(number: device_scalar, dtype: np.dtype[Any]) -> bool:
+    """Whether a kernel that reads the number gets a value of this type."""
+    return number.dtype == number.view.dtype and dtype in (number.dtype, computed_as(number.dtype))
+
+
 def is_float_of_memory(dtype: np.dtype[Any]) -> bool:
     """Whether a type is a float that numpy lacks; kernels compute with it in float32."""
     return dtype.isbuiltin == 2

@@ -311,7 +311,13 @@ def iota(a: View, value: Any) -> View:
     """Stores ``value``, ``value + 1`` and so on (``amp_stl_algorithms::iota``)."""
     if is_empty(a):
         return a
-    alg.arange(len(_room(a)), value, out=_room(a))
+    n, room = _length(a), _room(a)
+    if not isinstance(value, device_scalar):
+        alg.arange(n, value, out=room)
+    elif lazy.reads_as(value, lazy.dtype_of(lazy.of(room))):
+        alg.transform(functional.plus, lazy.arange(n), value, out=room)
+    else:
+        alg.arange(n, value.item(), out=room)
     return a
 
 
