@@ -244,7 +244,7 @@ def test_long_lines_that_do_not_commute(accelerator_view):
     for line in range(2):
         assert found[line].item() == alg.reduce(raw[line], composed, accelerator_view=accelerator_view).item()
     with pytest.raises(ValueError, match="axis 2 is not one of"):
-        alg.sum(raw, axis=2)
+        alg.reduce(raw, composed, axis=2)
 
 
 @pytest.mark.sample("swiftshader", "reference")
