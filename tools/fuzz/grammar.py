@@ -609,7 +609,8 @@ def _has_shape(name: str, shape: str) -> bool:
 
 
 #: Syntax that random kernels lack: `with` is for tile scopes, which the plain Python that judges them does not have.
-NOT_GENERATED = (ast.With,)
+#: `raise` refuses a call while a kernel is compiled.
+NOT_GENERATED = (ast.Raise, ast.With)
 
 
 def source_classes() -> list[type[ast.AST]]:
