@@ -113,14 +113,14 @@ def _is(a: View, value: Any) -> Is:
     return Is(value if is_empty(a) else like(value, lazy.of(_room(a))))
 
 
-def _checked(a: View, at: int) -> None:
-    if not 0 <= at <= _length(a):
+def _checked(a: View, at: int, count: int = 0) -> None:
+    """ValueError unless a range has ``count`` elements from a position on."""
+    if not 0 <= at <= _length(a) - count:
         raise ValueError(f"position {at} is outside of a range of {_length(a)} elements")
 
 
 def _element(a: View, at: int) -> View:
-    if not 0 <= at < _length(a):
-        raise ValueError(f"position {at} is outside of a range of {_length(a)} elements")
+    _checked(a, at, 1)
     return _part(a, at, at + 1)
 
 

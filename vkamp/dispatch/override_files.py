@@ -168,10 +168,10 @@ def _executable(kept: StoredShader, programs: KernelPrograms, form: Target, view
     loaded = load(kept, generated.shader, info.limits.shared_bytes)
     shader = dataclasses.replace(generated.shader, glsl=loaded.text, shared_bytes=loaded.interface.shared_bytes)
     lowering = f"{target.lowering}: edited by hand in {kept.shown}"
-    compiled = functools.partial(
+    to_spirv = functools.partial(
         pipeline.generated_spirv, name=generated.name, quirks=form.quirks & {"unchecked_bounds"}
     )
-    made = dataclasses.replace(generated, make_shader=lambda: shader, compile=compiled, lowering=lowering)
+    made = dataclasses.replace(generated, make_shader=lambda: shader, compile=to_spirv, lowering=lowering)
     missing = sorted(read_module(made.spirv).features - info.usable_features)
     if missing:
         who = f"the {info.engine.capitalize()} engine cannot enable" if missing[0] in info.features else ""

@@ -1,10 +1,10 @@
 """Subscripts that stay inside their buffers, for drivers that check none.
 
 A subscript of a buffer's array that is not a small constant is limited to the array's last element, as an unsigned
-number: a negative subscript becomes the last element, too. It is in the bytes that engines bind behind the elements
-(``GUARD``). The array's length is the buffer's, computed once where ``main`` starts, which the driver does by a
-division: other functions read it from a variable. The rules are for the
-modules that glslang makes, in which each access to a buffer begins at its variable.
+number: a negative subscript becomes the last element, too. The last element is in the padding that engines bind behind
+a container (``GUARD``). The array's length is the buffer's, computed once where ``main`` starts, which the driver does
+by a division: other functions read it from a variable. The rules are for the modules that glslang makes, in which each
+access to a buffer begins at its variable.
 """
 
 from __future__ import annotations

@@ -27,6 +27,13 @@ def items_of(x: Any) -> Any:
 
 
 @amp.func
+def check_items(x: Any, others: Any) -> None:
+    """Refuses two private arrays with different numbers of items."""
+    if len(x) != len(others):
+        raise TypeError("all arguments must have the same number of items in each thread")
+
+
+@amp.func
 def numbers_of(x: Any, op: Any) -> Any:
     """Conditions as integers if ``op`` gives integers of them, as a sum does."""
     if not hasattr(x, "extent"):

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 import vkamp as amp
-from vkamp.tile._threads import items_of, like, put, rank_of
+from vkamp.tile._threads import check_items, items_of, like, put, rank_of
 
 __all__ = ["blocked_to_striped", "broadcast", "gather", "scatter", "shift", "striped_to_blocked"]
 
@@ -67,8 +67,7 @@ def scatter(t_idx: Any, x: Any, ranks: Any) -> Any:
     items.
     """
     own, places = items_of(x), items_of(ranks)
-    if len(own) != len(places):
-        raise TypeError("all arguments must have the same number of items in each thread")
+    check_items(own, places)
     stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
     moved = amp.private(len(own), own.dtype)
     first = rank_of(t_idx) * len(own)
@@ -85,8 +84,7 @@ def scatter(t_idx: Any, x: Any, ranks: Any) -> Any:
 def gather(t_idx: Any, x: Any, sources: Any) -> Any:
     """The items with the numbers ``sources``, an int32 or a private array with as many elements as ``x`` has items."""
     own, places = items_of(x), items_of(sources)
-    if len(own) != len(places):
-        raise TypeError("all arguments must have the same number of items in each thread")
+    check_items(own, places)
     stage = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
     moved = amp.private(len(own), own.dtype)
     put(t_idx, stage, own)

@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 import vkamp as amp
-from vkamp.tile._threads import items_of, put, rank_of
+from vkamp.tile._threads import check_items, items_of, put, rank_of
 from vkamp.tile.scan import exclusive_scan
 
 
@@ -21,8 +21,7 @@ def run_length_decode(t_idx: Any, values: Any, lengths: Any, first: Any = 0, *, 
     private arrays in blocked order.  All threads of the tile must call it, with the same ``first``.
     """
     own, many = items_of(values), items_of(lengths)
-    if len(own) != len(many):
-        raise TypeError("all arguments must have the same number of items in each thread")
+    check_items(own, many)
     prefix, total = exclusive_scan(t_idx, many, operator.add, 0)
     runs = amp.tile_static(math.prod(t_idx.tile_extent) * len(own), own.dtype)
     starts = amp.tile_static(len(runs), amp.int32)
