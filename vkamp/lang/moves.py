@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
@@ -20,15 +21,19 @@ _PACKAGE = __name__.partition(".")[0]
 _BETWEEN = ("contextlib", "threading", "functools")
 
 
-def _call_site() -> str:
-    """``file:line`` of the program's current line; empty in one of vkamp's threads."""
+def _call_site() -> tuple[str, int] | None:
+    """The file and the line where the program is; None in one of vkamp's threads."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = str(frame.f_globals.get("__name__"))
-        if name.partition(".")[0] != _PACKAGE and name not in _BETWEEN:
-            return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        if not _is_between(str(frame.f_globals.get("__name__"))):
+            return frame.f_code.co_filename, frame.f_lineno
         frame = frame.f_back
-    return ""
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _is_between(module: str) -> bool:
+    return module.partition(".")[0] == _PACKAGE or module in _BETWEEN
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,10 @@ class Move:
     region: ByteSet
     nbytes: int
     why: str
-    site: str
+    site: tuple[str, int] | None
 
     def __str__(self) -> str:
-        at = f" at {self.site}" if self.site else ""
+        at = f" at {Path(self.site[0]).name}:{self.site[1]}" if self.site else ""
         return f"{self.number}. {self.nbytes} bytes {self.how} {self.location!r}{at}: {self.why}"
 
 

@@ -6,7 +6,7 @@ covers the same bytes whatever its dtype.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,18 +20,32 @@ _Parity = NDArray[np.bool_]
 
 
 class ByteSet:
-    """A set of byte positions, as sorted edges ``[start, stop, start, stop, ...]`` that never
-    touch.  Immutable."""
+    """A set of byte positions. Immutable."""
 
-    __slots__ = ("_edges",)
+    # One interval, which most sets are, is two integers: numpy takes microseconds for so little.
+    __slots__ = ("_known", "count", "start", "stop")
+
+    count: int
+    """The number of intervals."""
+    start: int
+    """The lowest byte."""
+    stop: int
+    """One past the highest byte."""
 
     def __init__(self, edges: NDArray[np.int64]) -> None:
-        self._edges = edges
+        """The set with the sorted edges ``[start, stop, start, stop, ...]``, which never touch."""
+        self.count = edges.size // 2
+        self.start, self.stop = (int(edges[0]), int(edges[-1])) if self.count else (0, 0)
+        self._known: NDArray[np.int64] | None = edges
 
     @staticmethod
     def interval(start: int, stop: int) -> ByteSet:
         """The bytes ``start <= b < stop``."""
-        return ByteSet(np.array([start, stop], np.int64)) if start < stop else EMPTY
+        if start >= stop:
+            return EMPTY
+        made = ByteSet.__new__(ByteSet)
+        made.count, made.start, made.stop, made._known = 1, start, stop, None
+        return made
 
     @staticmethod
     def runs(starts: NDArray[np.int64], length: int) -> ByteSet:
@@ -46,40 +60,41 @@ class ByteSet:
         edges[1::2] = starts[last] + length
         return ByteSet(edges)
 
+    @property
+    def _edges(self) -> NDArray[np.int64]:
+        if self._known is None:
+            self._known = np.array([self.start, self.stop], np.int64)
+        return self._known
+
     def __bool__(self) -> bool:
-        return self._edges.size > 0
-
-    @property
-    def count(self) -> int:
-        """The number of intervals."""
-        return self._edges.size // 2
-
-    @property
-    def start(self) -> int:
-        """The lowest byte; the set is not empty."""
-        return int(self._edges[0])
-
-    @property
-    def stop(self) -> int:
-        """One past the highest byte; the set is not empty."""
-        return int(self._edges[-1])
+        return self.count > 0
 
     @property
     def nbytes(self) -> int:
         """The number of bytes."""
+        if self.count <= 1:
+            return self.stop - self.start
         return int((self._edges[1::2] - self._edges[0::2]).sum())
 
-    def intervals(self) -> Iterator[tuple[int, int]]:
+    def intervals(self) -> Iterable[tuple[int, int]]:
         """The intervals, ascending."""
+        if self.count == 1:
+            return ((self.start, self.stop),)
         edges = self._edges.tolist()
         return zip(edges[0::2], edges[1::2], strict=True)
 
     def shifted(self, by: int) -> ByteSet:
         """The set with every position moved by ``by``."""
+        if self.count == 1:
+            return ByteSet.interval(self.start + by, self.stop + by)
         return ByteSet(self._edges + by)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByteSet) and np.array_equal(self._edges, other._edges)
+        return isinstance(other, ByteSet) and (
+            (self.start, self.stop) == (other.start, other.stop)
+            if self.count == other.count == 1
+            else np.array_equal(self._edges, other._edges)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -103,6 +118,8 @@ class ByteSet:
             return self
         if not self:
             return other
+        if self.count == other.count == 1 and self.start <= other.stop and other.start <= self.stop:
+            return ByteSet.interval(min(self.start, other.start), max(self.stop, other.stop))
         return self._combine(other, np.logical_or)
 
     def __and__(self, other: ByteSet) -> ByteSet:
@@ -117,14 +134,17 @@ class ByteSet:
             return EMPTY
         if not self._bounds_meet(other):
             return self
-        if other.count == 1 and other.start <= self.start and self.stop <= other.stop:
-            return EMPTY
+        if other.count == 1:
+            if other.start <= self.start and self.stop <= other.stop:
+                return EMPTY
+            if self.count == 1 and other.start <= self.start:
+                return ByteSet.interval(other.stop, self.stop)
+            if self.count == 1 and self.stop <= other.stop:
+                return ByteSet.interval(self.start, other.start)
         return self._combine(other, lambda a, b: a & ~b)
 
     def _bounds_meet(self, other: ByteSet) -> bool:
-        if not self or not other:
-            return False
-        return self.start < other.stop and other.start < self.stop
+        return self.count > 0 < other.count and self.start < other.stop and other.start < self.stop
 
     def overlaps(self, other: ByteSet) -> bool:
         """Whether the two have a byte in common."""
