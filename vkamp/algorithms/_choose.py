@@ -70,10 +70,15 @@ def ends_loops(view: amp.accelerator_view) -> bool:
 
 def least_threads(view: amp.accelerator_view) -> int:
     """A number of threads that keeps all processors of the host busy until the end: a few for each of their lanes."""
+    return 4 * _lanes(view)
+
+
+def _lanes(view: amp.accelerator_view) -> int:
+    """The number of threads that run at a time: one for each lane of the host's processors."""
     limits = view.accelerator.limits
     if limits is None:
-        return 4
-    return 4 * (limits.compute_units or 1) * max(limits.subgroup_size, 4)
+        return 1
+    return (limits.compute_units or 1) * max(limits.subgroup_size, 4)
 
 
 def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN, line: int = 16) -> Split:
@@ -84,6 +89,8 @@ def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN, line: i
         return Split(1, n)
     # Rounding adds up to two lines. Longer lines leave less for it.
     count = max(least_threads(view), -(-n // max(longest - 2 * (line - 16), line)))
+    # The processors get equal numbers of runs.
+    count = -(-count // _lanes(view)) * _lanes(view)
     # Whole lines of the caches, so that elements are loaded four at a time; an odd number of them, because the runs of
     # neighbouring lanes would otherwise evict each other's cache lines.
     length = (-(-n // (count * line)) | 1) * line
