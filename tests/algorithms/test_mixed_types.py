@@ -229,6 +229,21 @@ def test_numbers_of_other_types(accelerator_view):
                     check(alg.searchsorted(a, number, side, *less, **k), bisect(a.tolist(), number), (number, side))
 
 
+@pytest.mark.parametrize("types", [*SMALL, *WIDE], ids=names)
+def test_where(accelerator_view, types):
+    x, y = (numbers(each)[:8] for each in types)
+    expected = np.where(np.arange(8) % 2, x, y)
+    k = {"accelerator_view": accelerator_view}
+    has = accelerator_view.accelerator.features
+    if 8 in (x.itemsize, y.itemsize, expected.itemsize) and not {"float64", "int64"} <= set(has):
+        with pytest.raises(amp.UnsupportedFeatureError):
+            alg.where(np.arange(8) % 2 == 1, x, y, **k)
+        return
+    found = alg.where(np.arange(8) % 2 == 1, x, y, **k)
+    assert found.dtype == expected.dtype
+    check(found, expected, "where")
+
+
 def test_types_that_have_no_order(accelerator_view):
     points = np.zeros(3, [("x", np.int32), ("y", np.float32)])
     for name in ("merge", "includes", "set_union"):

@@ -147,17 +147,20 @@ def refuse_different(a: lazy.Lazy, b: lazy.Lazy) -> None:
         raise TypeError(f"the inputs have different types, {first} and {second}")
 
 
-def of_one_type(view: amp.accelerator_view, a: lazy.Lazy, b: lazy.Lazy) -> tuple[lazy.Lazy, lazy.Lazy, np.dtype[Any]]:
+def of_one_type(
+    view: amp.accelerator_view, a: lazy.Lazy, b: lazy.Lazy, *, is_exact: bool = True
+) -> tuple[lazy.Lazy, lazy.Lazy, np.dtype[Any]]:
     """Two inputs, converted to numpy's common type, and this type.
 
-    Raises TypeError if it does not hold all numbers of both, and UnsupportedFeatureError if the device lacks it.
+    Raises UnsupportedFeatureError if the device lacks it and, with ``is_exact``, TypeError if it does not hold all
+    numbers of both.
     """
     refuse_different(a, b)
     if lazy.dtype_of(a) == lazy.dtype_of(b):
         return a, b, lazy.dtype_of(a)
     first, second = _type_of(a), _type_of(b)
     dtype = np.result_type(first, second)
-    if _rounds(first, dtype) or _rounds(second, dtype):
+    if is_exact and (_rounds(first, dtype) or _rounds(second, dtype)):
         raise TypeError(f"no type of numpy holds all {first} and {second}: convert the elements of one input")
     is_wide = dtype.itemsize == (16 if dtype.kind == "c" else 8)
     needed = "int64" if dtype.kind in "iu" else "float64"

@@ -33,6 +33,7 @@ from vkamp.algorithms._arguments import (
     value,
     without_elements,
 )
+from vkamp.algorithms._exact import of_one_type
 from vkamp.algorithms._loops import longest_run
 from vkamp.algorithms._outputs import Output, output_of
 
@@ -422,20 +423,18 @@ def where(
 ) -> Any:
     """The elements of ``x`` where a condition is not zero, and those of ``y`` elsewhere; all have the same extent.
 
-    The result has the type to which numpy promotes theirs. ``x`` and ``y`` may also be numbers: of the type of the
-    other one, or else in 32 bits.
+    The result has the type to which numpy promotes theirs; UnsupportedFeatureError if the device lacks it. ``x`` and
+    ``y`` may also be numbers: of the type of the other one, or else in 32 bits.
     """
     extent = lazy.of(condition).extent
-    either = [dtype_of(lazy.of(each)) for each in (x, y) if not _is_number(each)]
-    dtype = either[0] if either else amp.result_type(_chosen, 1, x, y)
+    either = [lazy.of(each) for each in (x, y) if not _is_number(each)]
+    dtype = dtype_of(either[0]) if either else amp.result_type(_chosen, 1, x, y)
+    if len(either) == 2:
+        x, y, dtype = of_one_type(place(accelerator_view, lazy.of(condition), *either, out), *either, is_exact=False)
     x, y = (lazy.constant(value(each, dtype), extent) if _is_number(each) else each for each in (x, y))
-    stored = np.result_type(*either) if either and all(map(_is_widened, either)) else None
+    # Kernels compute with elements of small types in others.
+    stored = dtype if either and computed_as(dtype) != dtype else None
     return computed(lazy.map(_chosen, condition, x, y), out, accelerator_view, stored)
-
-
-def _is_widened(dtype: np.dtype[Any]) -> bool:
-    """Whether kernels compute with elements of a type in another one."""
-    return computed_as(dtype) != dtype
 
 
 def _is_number(x: Any) -> bool:
