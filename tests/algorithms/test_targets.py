@@ -157,6 +157,15 @@ def test_targets_of_other_types(accelerator_view, numbers):
             call(numbers, out=whole)
 
 
+def test_sums_of_64_bits_between_other_elements(accelerator_view, numbers):
+    for call, expected in ((alg.cumulative_sum, RAW.cumsum), (alg.sum, RAW.sum)):
+        for axis in (0, 1):
+            out = np.full((*expected(axis).shape, 2), 9, np.int64)
+            call(numbers, axis=axis, out=amp.array_view(out[..., 1])).synchronize()
+            np.testing.assert_array_equal(out[..., 1], expected(axis))
+            np.testing.assert_array_equal(out[..., 0], 9)
+
+
 def test_targets_that_overlap(accelerator_view):
     a = amp.array(FLAT, accelerator_view=accelerator_view)
     first = amp.array_view(a)[:1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,18 @@ def words_in(values: Any) -> Any:
         return values.reinterpret_as(amp.uint32 if dtype.itemsize == 4 else amp.uint2)
     except amp.AmpError:
         return None
+
+
+@contextmanager
+def in_two_words(row: Any, view: amp.accelerator_view) -> Iterator[Any]:
+    """A row of numbers of 8 bytes as uint2. If its memory has gaps, this is an array that is copied back at the end."""
+    words = words_in(row)
+    if words is not None:
+        yield words
+    else:
+        made = amp.array(row.extent, amp.uint2, accelerator_view=view)
+        yield made
+        amp.copy(made.reinterpret_as(row.dtype), row)
 
 
 class Positions(lazy.Lazy):

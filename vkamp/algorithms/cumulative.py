@@ -17,6 +17,7 @@ from vkamp.algorithms._arguments import (
     place,
 )
 from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type_of, widened
+from vkamp.algorithms._digits import in_two_words
 from vkamp.algorithms._operators import identity_of
 from vkamp.algorithms._results import type_of_sums
 from vkamp.algorithms.reduce_axis import AxisLines, begin_of, line_of, lines_of
@@ -118,7 +119,8 @@ def _cumulative(
     with computed_in(result, dtype, view) as row:
         if op in _WIDE and lacks(view, dtype):
             wide, init = widened(values, view), None if init is None else (init, 0)
-            scan_any(view, wide, lines, row.reinterpret_as(amp.uint2), _WIDE[op], inclusive=init is None, init=init)
+            with in_two_words(row, view) as words:
+                scan_any(view, wide, lines, words, _WIDE[op], inclusive=init is None, init=init)
         elif (dtype == np.float16 or is_float_of_memory(dtype)) and op in (functional.plus, functional.multiplies):
             exact = amp.array(row.extent, np.float32, accelerator_view=view)
             scan_any(

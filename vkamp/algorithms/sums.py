@@ -12,7 +12,7 @@ import vkamp as amp
 from vkamp.algorithms import functional, lazy
 from vkamp.algorithms._arguments import dtype_of, is_float_of_memory, place
 from vkamp.algorithms._convert import add_wide, converted, lacks, multiply_wide, sum_type_of, widened
-from vkamp.algorithms._digits import words_in
+from vkamp.algorithms._digits import in_two_words
 from vkamp.algorithms._operators import Is, like, refuse_order
 from vkamp.algorithms._results import result_row, type_of_sums
 from vkamp.algorithms.reduce import combine, count_if, reduced, shape_of
@@ -30,11 +30,8 @@ def _combined(
     view = place(accelerator_view, given, out)
     with result_row(out, shape_of(lines), dtype, view, source) as (result, row):
         if lacks(view, dtype):
-            words = words_in(row)
-            total = amp.array(row.extent, amp.uint2, accelerator_view=view) if words is None else words
-            combine(view, widened(source, view), lines, total, wide)
-            if words is None:
-                amp.copy(total.reinterpret_as(dtype), row)
+            with in_two_words(row, view) as total:
+                combine(view, widened(source, view), lines, total, wide)
         elif dtype == np.float16 or is_float_of_memory(dtype):
             total = amp.array(row.extent, np.float32, accelerator_view=view)
             combine(view, converted(source, total.dtype), lines, total, op)
