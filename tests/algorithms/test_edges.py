@@ -567,6 +567,25 @@ def test_errors_end_at_the_callers_line():
 
 
 @pytest.mark.accelerators("llvmpipe", "reference")
+def test_inputs_in_any_place_and_by_name(accelerator_view, raw):
+    """More values than other arguments have places, and arguments by name that others follow."""
+    a = amp.array(raw, accelerator_view=accelerator_view)
+    for each in alg.sort_by_key(a, a, a, a, a, descending=True):
+        same(each, np.sort(raw)[::-1])
+    c = alg.select(a, lambda x: x > 20)
+    e = raw[raw > 20]
+    for each in alg.sort_by_key(c, c, c, c, less=lambda x, y: x > y):
+        same(each, np.sort(e)[::-1])
+    same(alg.scan(a=c, op=alg.functional.plus, inclusive=False), np.cumsum(e) - e)
+    same(alg.sum(a=c, axis=None), e.sum())
+    same(alg.topk(a=c, k=2, largest=False)[0], np.sort(e)[:2])
+    same(alg.where(a, x=alg.max(a), y=a), np.where(raw, raw.max(), raw))
+    same(alg.equal(a=a, b=alg.max(a)), False)
+    points = np.zeros(3, [("x", np.int32)])
+    with pytest.raises(TypeError, match="structs have no order"):
+        alg.sort_by_key(points, points, points, lambda x, y: x.x < y.x)
+
+
 def test_segments_in_a_list(accelerator_view):
     values = amp.array(np.arange(10, dtype=np.float32), accelerator_view=accelerator_view)
     assert np.asarray(alg.segmented_reduce(values, [0, 3, 5, 10])).tolist() == [3, 7, 35]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +18,12 @@ from vkamp.algorithms.lazy import computed_type as computed_type
 from vkamp.algorithms.lazy import dtype_of as dtype_of
 from vkamp.algorithms.lazy import is_float_of_memory as is_float_of_memory
 from vkamp.algorithms.scalars import device_scalar
+
+
+def positions_of(function: Callable[..., Any]) -> dict[str, int]:
+    """The positions of a function's parameters; those that are given by their names only are beyond all arguments."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: sys.maxsize if each.kind is each.KEYWORD_ONLY else k for k, each in enumerate(parameters)}
 
 
 def place(accelerator_view: amp.accelerator_view | None, *inputs: Any) -> amp.accelerator_view:

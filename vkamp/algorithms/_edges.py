@@ -19,6 +19,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, _empty, _order, determinism, functional, lazy
+from vkamp.algorithms._arguments import positions_of
 from vkamp.algorithms._counted_inputs import COUNTED
 from vkamp.algorithms._counted_moves import MOVES
 from vkamp.algorithms._counted_orders import ORDERS
@@ -213,16 +214,17 @@ def with_edges(function: Any) -> Any:
     name = function.__name__
     check = _order.check_of(function)
     parameters = inspect.signature(function).parameters
-    names = list(parameters)
+    positions = positions_of(function)
+    names = [each.name for each in parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
     functions = [
         (position, param, parameters[param].default is None)
-        for position, param in enumerate(names)
+        for param, position in positions.items()
         if param in _FUNCTIONS
     ]
-    numbers, values = (
-        frozenset(position for position, param in enumerate(names) if param in kind) for kind in (_NUMBERS, _VALUES)
+    numbers, values, edges = (
+        frozenset(position for param, position in positions.items() if param in kind)
+        for kind in (_NUMBERS, _VALUES, _EDGES)
     )
-    edges = frozenset(position for position, param in enumerate(names) if param in _EDGES)
 
     @repeats(_settings)
     @functools.wraps(function)
@@ -240,8 +242,10 @@ def with_edges(function: Any) -> Any:
             args = tuple(map(lazy.numbered, args))
         if check is not None:
             check(args, named)
-        if counted in map(type, named.values()):
+        kinds = [*map(type, named.values())]
+        if counted in kinds or (name in _ELEMENTWISE and device_scalar in kinds):
             args, named = _in_places(names, args, named)
+        if counted in kinds:
             if counted not in map(type, (*args, named.get("flags"), named.get("weights"))):
                 raise unsupported(f"{name}, unless its first input is one,")
             return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)

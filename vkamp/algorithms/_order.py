@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
+from vkamp.algorithms._arguments import positions_of
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.counted import counted
 from vkamp.algorithms.scalars import device_scalar
@@ -131,17 +131,17 @@ def check_of(function: Callable[..., Any]) -> _Check | None:
     ``None`` for functions that do none of this.
     """
     name = function.__name__
-    names = list(inspect.signature(function).parameters)
+    positions = positions_of(function)
     if name in _TABLE:
-        return _check_of_order(name, names, _TABLE[name])
+        return _check_of_order(name, positions, _TABLE[name])
     if name in _NUMBERS:
-        return _check_of_numbers(name, names, _NUMBERS[name])
+        return _check_of_numbers(name, positions, _NUMBERS[name])
     return None
 
 
-def _check_of_order(name: str, names: list[str], ordering: _Ordering) -> _Check:
-    inputs = [(names.index(each), each) for each in ordering.inputs]
-    by = [(names.index(each), each) for each in ordering.by]
+def _check_of_order(name: str, positions: dict[str, int], ordering: _Ordering) -> _Check:
+    inputs = [(positions[each], each) for each in ordering.inputs]
+    by = [(positions[each], each) for each in ordering.by]
     for_structs = _OF_DIGITS.get(name, f"give {' or '.join(f'{each}=' for each in ordering.by)}" if by else _MEMBER)
 
     def check(args: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -159,9 +159,9 @@ def _check_of_order(name: str, names: list[str], ordering: _Ordering) -> _Check:
     return check
 
 
-def _check_of_numbers(name: str, names: list[str], numbers: _OfNumbers) -> _Check:
-    inputs = [(names.index(each), each) for each in numbers.inputs]
-    by = (names.index(numbers.by), numbers.by) if numbers.by else None
+def _check_of_numbers(name: str, positions: dict[str, int], numbers: _OfNumbers) -> _Check:
+    inputs = [(positions[each], each) for each in numbers.inputs]
+    by = (positions[numbers.by], numbers.by) if numbers.by else None
 
     def check(args: tuple[Any, ...], named: dict[str, Any]) -> None:
         kinds = [_dtype(_given(args, named, each)) for each in inputs]
