@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import vkamp as amp
+from vkamp.lang.container import newest
 from vkamp.tracebacks import entry_point
 
 
@@ -58,7 +59,8 @@ class device_scalar:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """An array of no dimensions, or of the components of a vector; waits."""
-        found = np.asarray(self.view)[0]
+        # A copy: nothing changes that launches depend on, so that a loop whose condition reads it stays fast.
+        found = newest(self.view)[0]
         if dtype is None:
             dtype = self._dtype if found.dtype == self.view.dtype else found.dtype  # else a vector's components
         values: NDArray[Any] = np.array(found, dtype)

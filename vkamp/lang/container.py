@@ -16,7 +16,7 @@ from vkamp.lang.binding import ElementBinding, Use
 from vkamp.lang.capturing import refuse
 from vkamp.lang.device_memory import CUDA_KINDS, cuda_interface, export_device, external_of
 from vkamp.lang.dlpack import HOST_DEVICE
-from vkamp.lang.dtypes import vector_type
+from vkamp.lang.dtypes import components, vector_type
 from vkamp.lang.host_memory import Lease
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.notebook import container_html
@@ -363,6 +363,11 @@ def bindable(container: Container) -> Bindable:
     if container._binding is None:
         container._binding = ElementBinding(container._lease, container._layout)
     return container._binding
+
+
+def newest(container: Container) -> NDArray[Any]:
+    """The newest elements in a new array, short vectors as components; no state that launches depend on changes."""
+    return components(container._read())
 
 
 def use_of(container: Container, location: Location, *, reads: bool, writes: bool) -> Use:
