@@ -180,12 +180,13 @@ def dispatch(runner, name, buffers, push, regions=(), groups=None):
     return Dispatch(program, tuple(buffers), words, groups or (-(-count // 64), 1, 1), writes, None, regions)
 
 
-#: The engines, with each kind of memory: what the host sees, and what it has copies of.
+#: The engines, with each kind of memory: what the host sees, what it has copies of, and what it sees of little.
 ENGINES = {
     "kompute-shared": "KomputeEngine(mirrored=False)",
     "kompute-mirrored": "KomputeEngine(mirrored=True)",
     "vulkan-shared": "VulkanEngine(staged=False)",
     "vulkan-staged": "VulkanEngine(staged=True)",
+    "vulkan-visible": "VulkanEngine(staged=True, visible=True)",
 }
 
 

@@ -6,8 +6,12 @@ import dataclasses
 
 N = 1003
 MIB = 1 << 20
-#: Both ways in which host and device share data, as expressions that make an engine.
-ENGINES = {"shared": "VulkanEngine(staged=False)", "staged": "VulkanEngine(staged=True)"}
+#: The ways in which host and device share data, as expressions that make an engine.
+ENGINES = {
+    "shared": "VulkanEngine(staged=False)",
+    "staged": "VulkanEngine(staged=True)",
+    "visible": "VulkanEngine(staged=True, visible=True)",
+}
 
 
 def difference(runner, work):

@@ -341,7 +341,7 @@ def test_the_validation_layers_are_silent(validated):
     assert "VUID" not in output
     assert "SYNC-HAZARD" not in output
     assert "alidation" not in output
-    assert len(output.splitlines()) == 9
+    assert len(output.splitlines()) == 11
 
 
 def test_closing_an_engine_twice_and_opening_again(engine, info):

@@ -89,6 +89,14 @@ def shared(fake):
     made.close()
 
 
+@pytest.fixture
+def visible(fake):
+    """A queue of a fresh device, whose memory is exported, but for small buffers, which the host sees."""
+    made = VulkanDevice(device("swiftshader", VulkanEngine()), staged=True, visible=True)
+    yield Runner(VulkanQueue(made))
+    made.close()
+
+
 def add(runner, buffer, word):
     """Launches ``buffer[:] += word``."""
     runner.launch("add", [buffer], [word])
@@ -121,6 +129,22 @@ def test_both_sides_work_on_the_same_memory(shared, fake):
     buffer.upload(4, np.zeros(8, np.uint8))
     assert (seen[1:3] == 0).all()
     assert lent.buffer is buffer
+
+
+def test_what_the_host_sees_moves(visible, fake):
+    """No driver exports the memory that the host sees, too."""
+    values = np.arange(1003, dtype=np.uint32)
+    buffer = visible.buffer(values)
+    add(visible, buffer, 7)
+    outside = buffer.external()
+    moved = outside.storage
+    assert (buffer.slot.block.kind, moved.slot.block.kind, moved.nbytes) == ("visible", "device", buffer.nbytes)
+    lent = outside.lend(7)
+    np.testing.assert_array_equal(fake.words(moved), values + 7)
+    add(visible, moved, 1)
+    np.testing.assert_array_equal(fake.words(moved), values + 8)
+    assert moved.external().storage is moved
+    assert lent.buffer is moved
 
 
 class Order:

@@ -72,7 +72,7 @@ def external_of(container: Container) -> ExternalMemory | str:
     with container._lease as home:
         if home.primary is None:
             return "its elements belong to host memory"
-        return external_memory(home.copies[home.primary].storage)
+        return home.external()
 
 
 def _elements(container: Container, external: ExternalMemory, keep: object) -> NDArray[Any]:
@@ -173,7 +173,7 @@ def _copied(source: Any, tensor: DeviceTensor, location: Location) -> tuple[Leas
     if not Layout(0, shape, strides, tensor.dtype).is_dense:  # in whichever order its dimensions are
         raise AmpError(f"{name} has gaps between its elements: write from_dlpack(tensor.contiguous())")
     home = Home(0, layout.bounds[1], primary=location)
-    external = external_memory(home.copies[location].storage)
+    external = home.external()
     assert not isinstance(external, str)
     if external.device[1] != tensor.device[1]:
         raise AmpError(

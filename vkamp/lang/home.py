@@ -34,7 +34,15 @@ from vkamp.errors import AmpError
 from vkamp.lang.copying import copy_bytes
 from vkamp.lang.moves import Log
 from vkamp.lang.region import EMPTY, ByteSet, Layout, scatter
-from vkamp.lang.storage import Location, SharedStorage, Storage, moved_between, shared_storage
+from vkamp.lang.storage import (
+    ExternalMemory,
+    Location,
+    SharedStorage,
+    Storage,
+    external_memory,
+    moved_between,
+    shared_storage,
+)
 
 _Bytes = NDArray[np.uint8]
 _ids = count(1)
@@ -340,6 +348,18 @@ class Home:
             self.written_on(copy, region)
             self.exported |= region
         return copy
+
+    def external(self) -> ExternalMemory | str:
+        """The memory of an ``array`` as another library's, or the reason why it cannot be that. The elements move to
+        other memory of their location if drivers do not share theirs.
+        """
+        assert self.primary is not None
+        copy = self.copies[self.primary]
+        found = external_memory(copy.storage)
+        if not isinstance(found, str) and found.storage is not copy.storage:
+            self.note_change()
+            copy.storage = found.storage
+        return found
 
     def note_export(self, note: str) -> None:
         """Records how the home was exported."""

@@ -61,10 +61,12 @@ class SharedStorage(Storage, Protocol):
 class ExternalMemory(Protocol):
     """A storage as memory of another library, which works on it at the same time.
 
-    ``device``: the pair that DLPack has for it; ``address``: of its first byte, by that device's addresses; ``order``:
-    how the work of both is ordered, for people.
+    ``storage``: it, or another one with its contents if its memory cannot be shared; ``device``: the pair that DLPack
+    has for it; ``address``: of its first byte, by that device's addresses; ``order``: how the work of both is ordered,
+    for people.
     """
 
+    storage: Storage
     device: tuple[int, int]
     address: int
 

@@ -171,10 +171,14 @@ class BaseDevice(ABC, Generic[S]):
             )
         return self._create(size, kind, statistics)
 
+    def kind_for(self, nbytes: int) -> Hashable:
+        """The kind of memory that kernels use for a container of so many bytes."""
+        return self.kind
+
     def has_free(self, size: int) -> bool:
         """Whether kernels can get memory of a size class without an allocation."""
         self.collect()
-        group = size, self.kind
+        group = size, self.kind_for(size)
         return self._pool_of(group).has_free(group)
 
     def give_back(self, slot: S) -> None:

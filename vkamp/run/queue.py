@@ -124,7 +124,7 @@ class BaseQueue(Queue, Generic[S, W]):
             raise AmpError(f"a buffer has at least 1 byte, not {nbytes}")
         self._check()
         with self.device.lock:
-            return DeviceBuffer(self, self.device.take(nbytes, self.device.kind, self._statistics), nbytes)
+            return DeviceBuffer(self, self.device.take(nbytes, self.device.kind_for(nbytes), self._statistics), nbytes)
 
     def program(self, executable: Executable) -> DeviceProgram:
         self._check()

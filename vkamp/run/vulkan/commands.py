@@ -45,6 +45,11 @@ class DispatchWork(BoundDispatch[VulkanProgram, MemorySlot]):
         self.number = number
 
     @property
+    def is_for_host(self) -> bool:
+        """Whether the host may read what it writes, on a device with other memory of its own."""
+        return any(slot.block.kind == "visible" for slot in self.slots)
+
+    @property
     def is_short(self) -> bool:
         """Whether it is known to take less time than the time for which work may wait for more work."""
         rate = self.program.seconds_per_tile
@@ -99,9 +104,9 @@ class CopyWork:
         self.regions = regions + np.array([source.slot.offset, target.slot.offset, 0], np.uint64)
 
     @property
-    def is_readback(self) -> bool:
-        """Whether the host reads the target."""
-        return self.slots[1].block.kind in ("readback", "host")
+    def is_for_host(self) -> bool:
+        """Whether the host may read the target without another copy."""
+        return self.slots[1].block.kind in ("readback", "host", "visible")
 
 
 def _bounds(starts: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> Regions:

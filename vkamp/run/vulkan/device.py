@@ -30,18 +30,20 @@ if TYPE_CHECKING:
 
 #: Bytes of transfer memory that are kept, since allocating such memory takes longer than filling it.
 _STAGING = 256 << 20
+#: Containers of at most so many bytes get memory that the host sees, if the device has any.
+_VISIBLE = 64 << 10
 #: Seconds in which threads must leave a wait that has ended, at the end of the process.
 _LEAVING = 5.0
 
 
 class VulkanDevice(BaseDevice[MemorySlot]):
     """A logical device; shared by the queues on the device. ``staged``: the host does not see the memory that kernels
-    use.
+    use; with ``visible``, it sees that of small containers, if the device has such memory.
     """
 
     kind: Kind
 
-    def __init__(self, info: DeviceInfo, *, staged: bool) -> None:
+    def __init__(self, info: DeviceInfo, *, staged: bool, visible: bool = False) -> None:
         super().__init__(info)
         self.staged = staged
         try:
@@ -50,7 +52,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
             raise AmpError(f"the Vulkan engine can't open {info.name}: {error}") from error
         self.kind = "device" if staged else "shared"
         try:
-            self.memory = BlockMemory(self.api, info, self.kind)
+            self.memory = BlockMemory(self.api, info)
             self.layouts = Layouts(self.api)
             self.pipelines = Pipelines(self.api, info, self.layouts)
             #: Transfers between numpy's memory and the device's memory; None where the two are the same or direct
@@ -60,6 +62,7 @@ class VulkanDevice(BaseDevice[MemorySlot]):
         except BaseException:
             self.api.close()
             raise
+        self._has_visible = staged and visible and self.memory.has("visible")
         capacity = self.memory.capacity(self.kind)
         # A GPU takes 50 ms to allocate a gigabyte. The host's memory is scarcer.
         self.pool = Pool(capacity // 4 if staged else min(POOL_CAPACITY, capacity // 4))
@@ -94,8 +97,16 @@ class VulkanDevice(BaseDevice[MemorySlot]):
 
     # -- memory
 
+    def kind_for(self, nbytes: int) -> Kind:
+        return "visible" if self._has_visible and nbytes <= _VISIBLE else self.kind
+
     def _reserve(self, size: int, kind: Hashable, statistics: Statistics) -> str | None:
-        return self.memory.reserve(size, cast(Kind, kind), statistics)
+        shortage = self.memory.reserve(size, cast(Kind, kind), statistics)
+        if shortage is not None and kind == "visible":
+            # Some devices have little of it, which other programs use, too.
+            self._has_visible = False
+            shortage = self.memory.reserve(size, self.kind, statistics)
+        return shortage
 
     def _create(self, size: int, kind: Hashable, statistics: Statistics) -> MemorySlot:
         return self.memory.create(self.number(), size)

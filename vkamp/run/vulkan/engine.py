@@ -18,13 +18,15 @@ class VulkanEngine(Engine):
     """Vulkan devices, through Vulkan's functions.
 
     ``staged`` chooses the kind of memory: the device's own, which the host reaches by copies (True), memory that both
-    see (False), or by the device's kind (None): CPU drivers and integrated devices need no copies.
+    see (False), or by the device's kind (None): CPU drivers and integrated devices need no copies. With ``visible``,
+    the host sees the memory of small containers, where the device has such memory of its own.
     """
 
     name = "vulkan"
 
-    def __init__(self, *, staged: bool | None = None) -> None:
+    def __init__(self, *, staged: bool | None = None, visible: bool | None = None) -> None:
         self._staged = staged
+        self._visible = staged is None if visible is None else visible
 
     def devices(self) -> list[DeviceInfo]:
         """The devices in the Vulkan loader's order."""
@@ -35,4 +37,5 @@ class VulkanEngine(Engine):
         """A new queue on the device; the queues of a device share its memory pool and pipelines."""
         prepare_to_open()
         staged = not devices.shares_memory(info) if self._staged is None else self._staged
-        return VulkanQueue(_open.open((info, staged), lambda: VulkanDevice(info, staged=staged)))
+        key = info, staged, self._visible
+        return VulkanQueue(_open.open(key, lambda: VulkanDevice(info, staged=staged, visible=self._visible)))

@@ -17,8 +17,11 @@ from vkamp.run.vulkan.free_list import FreeList
 from vkamp.run.workarounds import has_quirk
 
 #: ``shared``: memory that kernels use and the host sees. ``device``: memory that kernels use and the host does not see.
-#: ``upload`` and ``readback``: host memory for copies. ``host``: imported memory of the host.
-Kind = Literal["shared", "device", "upload", "readback", "host"]
+#: ``visible``: the device's own memory, which the host sees through the bus: it writes at the bus's speed, and reads
+#: slowly. ``upload`` and ``readback``: host memory for copies. ``host``: imported memory of the host.
+Kind = Literal["shared", "device", "visible", "upload", "readback", "host"]
+#: The kinds that kernels use.
+_OF_KERNELS = ("shared", "device", "visible")
 
 #: The minimum alignment of slots, so that no two share a cache line on any device.
 _ALIGNMENT = 256
@@ -71,11 +74,9 @@ class MemorySlot:
 class BlockMemory:
     """The blocks of a device, by kind."""
 
-    def __init__(self, api: Api, info: DeviceInfo, kernels: Kind) -> None:
-        """``kernels``: the kind of the memory that kernels use, which is exported where CUDA can import it."""
+    def __init__(self, api: Api, info: DeviceInfo) -> None:
         self._api = api
         self._info = info
-        self._exported = kernels if api.exports_memory else None
         #: Bytes behind each slot that kernels may access.
         self.kernels_guard = GUARD if has_quirk(info, "unchecked_bounds") else 0
         self.budget = HeapBudget(info, self._ask)
@@ -86,6 +87,10 @@ class BlockMemory:
         self._serial = 0
         self._place: tuple[MemoryBlock, int, int] | None = None
         self._heaps: dict[Kind, int] = {}
+
+    def has(self, kind: Kind) -> bool:
+        """Whether the device has memory of this kind."""
+        return bool(self._types(kind))
 
     def capacity(self, kind: Kind) -> int:
         """The maximum number of bytes in the heap of this kind."""
@@ -142,7 +147,7 @@ class BlockMemory:
         self._place = None
 
     def _guard(self, kind: Kind) -> int:
-        return self.kernels_guard if kind in ("shared", "device") else 0
+        return self.kernels_guard if kind in _OF_KERNELS else 0
 
     def _length(self, size: int, kind: Kind) -> int:
         return -(-size // self.alignment) * self.alignment + self._guard(kind)
@@ -230,7 +235,7 @@ class BlockMemory:
         """
         api = self._api
         exported = None
-        if kind == self._exported:
+        if kind in ("shared", "device") and api.exports_memory:  # CUDA can import it.
             handle = api.vk.VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
             external, exported = (
                 api.struct("VkExternalMemoryBufferCreateInfo"),
@@ -339,11 +344,14 @@ class BlockMemory:
         local, cached = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT
         visible = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
         # This excludes memory that needs flushes, and memory that only some commands may use.
-        needed = local if kind == "device" else visible | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        needed = 0 if kind == "device" else visible | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        if kind in ("device", "visible"):
+            needed |= local
         unfit = vk.VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | _PROTECTED | _UNCACHED_AMD
         weights: dict[Kind, list[tuple[int, bool]]] = {
             "shared": [(cached, True), (local, True)],
             "device": [(local, True), (visible, False)],
+            "visible": [(cached, True)],
             "upload": [(local, False), (cached, False)],
             "readback": [(cached, True), (local, False)],
             "host": [(local, False), (cached, False)],

@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vkamp.errors import UnsupportedFeatureError
-from vkamp.lang.copying import copy_bytes
-from vkamp.lang.region import ByteSet, scatter
+from vkamp.lang.region import ByteSet
 from vkamp.run.cuda import CudaError
 from vkamp.run.driver import PAUSE, pause_after
 from vkamp.run.engine import Buffer as EngineBuffer
 from vkamp.run.engine import Dispatch, Timing
 from vkamp.run.late_programs import Build
 from vkamp.run.plan import Access
-from vkamp.run.queue import DeviceBuffer, moved, taken
-from vkamp.run.vulkan import staging
+from vkamp.run.queue import DeviceBuffer, moved
+from vkamp.run.vulkan import mapped, staging
 from vkamp.run.vulkan.api import VulkanError
 from vkamp.run.vulkan.commands import (
     CommandRecorder,
@@ -61,8 +60,6 @@ _MAX_RUNNING = 256
 #: The maximum number of bytes in transit to or from the device, and of bytes whose copies are collected before they are
 #: submitted.
 _IN_FLIGHT, _WAITING = 64 << 20, 8 << 20
-#: Larger uploads to host-visible memory wait for the work that uses it. The device copies smaller ones in order.
-_SMALL = 256 << 10
 #: How long a wait polls on a GPU (seconds). A CPU driver needs the processor itself.
 _POLL = 1e-4
 #: The number of submissions on the device below which the driver thread submits more. The device always has work, and
@@ -265,8 +262,8 @@ class VulkanQueue(QueueWithRecordings):
             return
         self._finish_cuda(buffer)
         direct = self.device.direct_copies
-        if not self.device.staged:
-            self._upload_shared(buffer, offset, data, where)
+        if buffer.slot.mapped is not None:
+            mapped.send(self, buffer, offset, data, where)
         elif direct is not None and direct.send(self, buffer, offset, data, where):
             pass  # The copy has ended.
         elif where is not None and staging.has_many(where):
@@ -290,28 +287,10 @@ class VulkanQueue(QueueWithRecordings):
         while True:
             with self.device.lock:
                 is_used = self.is_used(buffer.slot, writes_only=writes_only)
-                blocker = self._last_use(buffer.slot, writes_only=writes_only) if is_used else None
+                blocker = self.last_use(buffer.slot, writes_only=writes_only) if is_used else None
             if blocker is None:
                 return
             self._await(blocker)
-
-    def _upload_shared(self, buffer: Buffer, offset: int, data: NDArray[np.uint8], where: ByteSet | None) -> None:
-        while True:
-            with self.device.lock:
-                is_used = self.is_used(buffer.slot, writes_only=False)
-                if is_used and data.size <= _SMALL and not staging.has_many(where):
-                    staging.send(self, buffer, offset, data, where, "shared")
-                    return
-                blocker = self._last_use(buffer.slot, writes_only=False) if is_used else None
-            if blocker is None:
-                break
-            self._await(blocker)
-        with self.device.visit():
-            target = buffer.slot.seen(offset, data.size)
-            if where is None:
-                copy_bytes(target, data)
-            else:
-                scatter(target, data, where, 0)
 
     def download(
         self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
@@ -321,20 +300,13 @@ class VulkanQueue(QueueWithRecordings):
         direct = self.device.direct_copies
         if out is not None and direct is not None and direct.fetch(self, buffer, offset, out, where):
             found = out
-        elif self.device.staged:
-            found = staging.fetch(self, buffer, offset, nbytes, where, out)
+        elif mapped.is_read_by_host(buffer, nbytes):
+            found = mapped.fetch(self, buffer, offset, nbytes, where, out)
         else:
-            found = self._read_shared(buffer, offset, nbytes, where, out)
+            found = staging.fetch(self, buffer, offset, nbytes, where, out)
         self._statistics.downloads += 1
         self._statistics.downloaded_bytes += moved(nbytes, where)
         return found
-
-    def _read_shared(
-        self, buffer: Buffer, offset: int, nbytes: int, where: ByteSet | None, out: NDArray[np.uint8] | None
-    ) -> NDArray[np.uint8]:
-        self.settle(buffer, writes_only=True)
-        with self.device.visit():
-            return taken(buffer.slot.seen(offset, nbytes), where, out)
 
     def take_from(
         self, target: Buffer, target_offset: int, source: EngineBuffer, source_offset: int, nbytes: int
@@ -403,7 +375,7 @@ class VulkanQueue(QueueWithRecordings):
             pending.append(work)
             self._statistics.synced_bytes += work.nbytes
             waiting = sum(each.nbytes for each in pending if isinstance(each, CopyWork))
-            if now and work.is_readback:
+            if now and work.is_for_host:
                 self._submit(work.access)
             elif now or waiting > _WAITING or len(pending) >= _MAX_PENDING or self._is_shared(work.access):
                 self._submit()
@@ -421,9 +393,19 @@ class VulkanQueue(QueueWithRecordings):
         self._check()
         with self.device.lock:
             try:
-                return SharedBuffer(self.device.share_with_cuda(), buffer)
+                return SharedBuffer(self.device.share_with_cuda(), self._exportable(buffer))
             except (UnsupportedFeatureError, CudaError, VulkanError) as error:
                 return str(error)
+
+    def _exportable(self, buffer: Buffer) -> Buffer:
+        """The buffer, or another one with its contents if drivers do not export its kind of memory."""
+        device = self.device
+        if buffer.slot.block.kind != "visible":
+            return buffer
+        made = DeviceBuffer(self, device.take(buffer.nbytes, device.kind, self._statistics), buffer.nbytes)
+        whole = staging.regions_of(ByteSet.interval(0, buffer.nbytes), 0, 0)
+        self.append_copy(self.copy_work(buffer, made, whole), now=False)
+        return made
 
     def _is_shared(self, access: Access) -> bool:
         """Whether work must be submitted at once, in order with CUDA's."""
@@ -457,7 +439,7 @@ class VulkanQueue(QueueWithRecordings):
         state = self._state
         return any(touches(each.access, slot, writes_only) for each in (*state.running, *state.pending))
 
-    def _last_use(self, slot: MemorySlot, *, writes_only: bool) -> Submission:
+    def last_use(self, slot: MemorySlot, *, writes_only: bool) -> Submission:
         """The last submission that uses a slot; submits pending work that uses it."""
         self._submit(Access({slot.id: None}, {}) if writes_only else Access({}, {slot.id: None}))
         return next(s for s in reversed(self._state.running) if touches(s.access, slot, writes_only))
@@ -555,7 +537,7 @@ class VulkanQueue(QueueWithRecordings):
         self._build_programs(work)
         commands = self.frames.record()
         after, barriers = self._recorder.record(commands.handle, work, Hazards(), None)
-        if not self.device.staged:
+        if not self.device.staged or any(each.is_for_host for each in work):
             self._recorder.show_to_host(commands.handle)
         self.frames.finish(commands)
         return Recorded(commands, work, after, barriers)
@@ -613,7 +595,7 @@ class VulkanQueue(QueueWithRecordings):
             count = 2 * sum(isinstance(each, DispatchWork) for each in work)
             stamps = Stamps(self.device.api, self.frames.queries(frame, count)) if count else None
         hazards, barriers = self._recorder.record(frame.commands, work, self._state.hazards, stamps)
-        if not self.device.staged or any(isinstance(each, CopyWork) and each.is_readback for each in work):
+        if not self.device.staged or any(each.is_for_host for each in work):
             self._recorder.show_to_host(frame.commands)
         api = self.device.api
         api.check("vkEndCommandBuffer", api.EndCommandBuffer(frame.commands))

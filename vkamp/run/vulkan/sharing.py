@@ -309,7 +309,7 @@ class SharedBuffer:
 
     def __init__(self, sharing: Sharing, buffer: Buffer) -> None:
         self._sharing = sharing
-        self._buffer = buffer
+        self.storage = self._buffer = buffer
         self.device = (CUDA, sharing.cuda.number)
         self.address = sharing.address(buffer.slot)
 
