@@ -81,6 +81,9 @@ TABLE = {
     "argsort by less": (
         lambda a, k: alg.argsort(a, less=lambda x, y: x > y, **k), np.argsort(-RAW, kind="stable"),
     ),
+    "take by a square": (
+        lambda a, k: alg.take(a, np.array([[0, 2], [5, -1]], np.int32), 1, **k), RAW[:, [[0, 2], [5, -1]]],
+    ),
     "quantiles": (lambda a, k: alg.quantile(a, [0.3, 0.9], axis=0, **k), np.quantile(RAW, [0.3, 0.9], axis=0)),
 }  # fmt: skip
 CASES = {

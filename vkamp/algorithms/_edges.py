@@ -216,14 +216,9 @@ def with_edges(function: Any) -> Any:
     parameters = inspect.signature(function).parameters
     positions = positions_of(function)
     names = [each.name for each in parameters.values() if each.kind is each.POSITIONAL_OR_KEYWORD]
-    functions = [
-        (position, param, parameters[param].default is None)
-        for param, position in positions.items()
-        if param in _FUNCTIONS
-    ]
+    functions = [(k, param, parameters[param].default is None) for param, k in positions.items() if param in _FUNCTIONS]
     numbers, values, edges = (
-        frozenset(position for param, position in positions.items() if param in kind)
-        for kind in (_NUMBERS, _VALUES, _EDGES)
+        frozenset(k for param, k in positions.items() if param in kind) for kind in (_NUMBERS, _VALUES, _EDGES)
     )
 
     @repeats(_settings)

@@ -442,12 +442,12 @@ def _is_number(x: Any) -> bool:
 
 
 class _TakenLines(lazy.Lazy):
-    """The lines of an input across an axis that a row of positions names."""
+    """The lines of an input across an axis at the positions of another input."""
 
     __slots__ = ("at", "axis", "inner")
 
     def __init__(self, inner: lazy.Lazy, axis: int, at: lazy.Lazy) -> None:
-        super().__init__((*list(inner.extent)[:axis], at.extent[0], *list(inner.extent)[axis + 1 :]))
+        super().__init__((*list(inner.extent)[:axis], *at.extent, *list(inner.extent)[axis + 1 :]))
         self.inner, self.axis, self.at = inner, axis, at
 
     @amp.func
@@ -455,11 +455,21 @@ class _TakenLines(lazy.Lazy):
         """The element at an index of the result."""
         if self.extent.rank == 1:
             return self.inner.value(self.at.value(i))
-        at = amp.index(i)
-        for d in amp.static_range(self.extent.rank):
-            if d == self.axis:
-                at[d] = self.at.value(i[d])
-        return self.inner.value(at)
+        place = self.at.extent * 0
+        for d in amp.static_range(self.at.extent.rank):
+            place[d] = i[self.axis + d]
+        position = self.at.value(place[0]) if self.at.extent.rank == 1 else self.at.value(amp.index(place))
+        if self.inner.extent.rank == 1:
+            return self.inner.value(position)
+        at = self.inner.extent * 0
+        for d in amp.static_range(self.inner.extent.rank):
+            if d < self.axis:
+                at[d] = i[d]
+            elif d == self.axis:
+                at[d] = position
+            else:
+                at[d] = i[d + self.at.extent.rank - 1]
+        return self.inner.value(amp.index(at))
 
 
 def take(
@@ -480,17 +490,8 @@ def take(
     if axis is None:
         return moved(lambda x: lazy.take(x, positions), source, out, accelerator_view)
     axis = axis_of(source.extent, axis)
-    shape = list(source.extent)
-    row = lazy.from_start(positions.flat(), shape[axis])
-    within = (*shape[:axis], row.extent[0], *shape[axis + 1 :])
-    whole = (*shape[:axis], *positions.extent, *shape[axis + 1 :])
-    if out is not None and within != whole:
-        out = target(out)
-        if out.extent != amp.extent(*whole):
-            raise amp.AmpError(f"out has {out.extent!r}, but the result has {amp.extent(*whole)!r}")
-        out = out.reshape(within)
-    found = moved(lambda x: _TakenLines(x, axis, row), source, out, accelerator_view)
-    return found if within == whole else found.reshape(whole)
+    positions = lazy.from_start(positions, source.extent[axis])
+    return moved(lambda x: _TakenLines(x, axis, positions), source, out, accelerator_view)
 
 
 @amp.kernel
