@@ -29,11 +29,7 @@ _DROP = "or drop the edit: vkamp shaders revert {name}"
 MESSAGES: dict[str, Message] = {
     # -- 1xx: syntax
     "VKA101": Message("kernels do not support {what}", "{advice}"),
-    "VKA102": Message(
-        "the source of `{name}` cannot be read, and a kernel is compiled from its source",
-        "define it in a file, a notebook cell or at the prompt of Python 3.13, not in text given to exec() or "
-        "`python -c`",
-    ),
+    "VKA102": Message("the source of `{name}` {problem}, and a kernel is compiled from its source", "{advice}"),
     "VKA103": Message("`{text}` has no effect", "{advice}"),
     "VKA104": Message("a `for` loop cannot iterate over `{text}`", "{advice}"),
     "VKA106": Message(

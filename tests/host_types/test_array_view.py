@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -534,6 +535,14 @@ class TestWholeValues:
         assert v[1, 1] == 5
         assert v[0, 0] == 10
         assert not array_view(raw, readonly=True).get_ref((0, 0)).flags.writeable
+
+
+def test_copies_of_struct_elements():
+    """Copies of an element, and what another process gets, are its value."""
+    element = array_view(np.zeros(5, POINT))[1]
+    copies = [copy.copy(element), copy.deepcopy(element), pickle.loads(pickle.dumps(element))]
+    element.x = 9.0
+    assert [made["x"] for made in copies] == [0.0] * 3 and element.x == 9.0
 
 
 def test_copies_by_the_module_copy():

@@ -106,3 +106,9 @@ def test_awaitable(gate):
             await completion_future._run(failing)
 
     asyncio.run(main())
+
+
+def test_then_takes_a_function(gate):
+    with pytest.raises(TypeError, match="then calls a function without arguments, not int"):
+        completion_future._run(gate).then(5)
+    gate.event.set()

@@ -125,7 +125,9 @@ class Graph:
         names = [step.compiled.name for step in self._steps]
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         where = "no accelerator_view" if self._view is None else self._view.accelerator.device_path
-        kind = {"open": "is being captured", "failed": "failed"}.get(self._state, f"{len(names)} launches")
+        kind = {"open": "is being captured", "failed": "failed"}.get(
+            self._state, f"{len(names)} launch{'' if len(names) == 1 else 'es'}"
+        )
         return f"<Graph on {where}, {kind}{': ' if shown else ''}{shown}>"
 
     def replay(self) -> None:

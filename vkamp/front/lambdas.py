@@ -8,7 +8,8 @@ import linecache
 import sys
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+
+from vkamp.front.bytecode import compiled, essence
 
 #: Files whose lambdas are kept.
 _KEEP = 16
@@ -25,8 +26,8 @@ def lambda_of(code: CodeType) -> ast.Lambda | None:
     columns = _columns(code)
     if columns is None:
         # Two lambdas of one line that compile to the same mean the same.
-        wanted = _essence(code)
-        return next((node for node in alike if _essence(_compiled(node, code)) == wanted), None)
+        wanted = essence(code)
+        return next((node for node in alike if essence(compiled(node, code)) == wanted), None)
     around = [node for node in alike if _start(node.body) <= columns[0] and columns[1] <= _end(node.body)]
     # A lambda in a lambda is inside of both.
     return max(around, key=lambda node: _start(node.body), default=None)
@@ -81,26 +82,3 @@ def _start(node: ast.expr) -> tuple[int, int]:
 
 def _end(node: ast.expr) -> tuple[int, int]:
     return node.end_lineno or 0, node.end_col_offset or 0
-
-
-def _compiled(node: ast.Lambda, code: CodeType) -> CodeType:
-    # A function around the lambda makes the same names its free variables.
-    outer = ast.parse(f"def outer({', '.join(code.co_freevars)}): return 0")
-    function = outer.body[0]
-    assert isinstance(function, ast.FunctionDef)
-    function.body = [ast.copy_location(ast.Return(node), node)]
-    module = compile(outer, code.co_filename, "exec", dont_inherit=True)
-    (inside,) = (each for each in module.co_consts if isinstance(each, CodeType))
-    # The lambdas among its defaults come first.
-    *_, made = (each for each in inside.co_consts if isinstance(each, CodeType))
-    return made
-
-
-def _essence(code: CodeType) -> tuple[Any, ...]:
-    """What two code objects of the same source share, wherever they are."""
-    # Python 3.10 keeps the paths of nested functions among the constants.
-    known = [c for c in code.co_consts if not (isinstance(c, str) and "<locals>" in c)]
-    constants = [_essence(c) if isinstance(c, CodeType) else (type(c), repr(c)) for c in known]
-    # Later versions compile the call of a module's function differently where they see the import.
-    instructions = code.co_code if sys.version_info < (3, 11) else b""
-    return instructions, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars

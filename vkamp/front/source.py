@@ -12,10 +12,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
 
-from vkamp.errors import Span, diagnostic
+from vkamp.errors import CompileError, Span, UnsupportedFeatureError, diagnostic
+from vkamp.front.bytecode import is_made_from
 from vkamp.front.lambdas import lambda_of
 from vkamp.front.match_names import with_branches
 from vkamp.front.private_names import with_private_names
+from vkamp.lang.kernel import LOADED
 from vkamp.records import dataclass
 
 #: The attribute in which a node remembers its position.
@@ -178,7 +180,19 @@ def is_unchanged(code: CodeType) -> bool:
 def _digest_of(key: CodeKey) -> str | None:
     # As it is when the source is taken.
     linecache.checkcache(key.code.co_filename)
+    if _may_have_changed(key.code.co_filename):
+        try:
+            _found(key.code)
+        except CompileError:
+            return None
     return _digest(key.code.co_filename)
+
+
+def _may_have_changed(file: str) -> bool:
+    """Whether a file was written after functions may have been defined in it."""
+    # What Python keeps of it begins with its size and time, where it has a time.
+    known = linecache.cache.get(file, ())
+    return len(known) > 1 and known[1] is not None and known[1] >= LOADED
 
 
 def _digest(file: str) -> str | None:
@@ -200,29 +214,60 @@ _digests: dict[str, tuple[list[str], str]] = {}
 
 @lru_cache(maxsize=1024)
 def _source_of(key: CodeKey) -> Source:
-    code = key.code
     _digest_of(key)
+    return _found(key.code)
+
+
+def _found(code: CodeType) -> Source:
     _supply(code)
-    if code.co_name == LAMBDA:
-        return _source_of_lambda(code)
+    return _source_of_lambda(code) if code.co_name == LAMBDA else _source_of_function(code)
+
+
+def _source_of_function(code: CodeType) -> Source:
     try:
         lines, first = _source_lines(code)
     except (OSError, TypeError) as error:
-        raise diagnostic("VKA102", None, name=code.co_name) from error
+        raise _unreadable(code) from error
     indent = len(lines[0]) - len(lines[0].lstrip())
     try:
         found = _parsed_block(lines, indent)
     except SyntaxError as error:
-        raise diagnostic("VKA102", None, name=code.co_name) from error
+        raise _unreadable(code) from error
     if found is None:
-        raise diagnostic("VKA102", None, name=code.co_name)
+        raise _unreadable(code)
     if isinstance(found, ast.AsyncFunctionDef):
         line = first + found.lineno - 1
         head = Span(code.co_filename, line, indent, line, indent + len("async def "), code.co_name)
         raise diagnostic(
             "VKA107", head, what="an `async def` function", advice="write `def`: a kernel waits at tile barriers only"
         )
-    return Source(with_branches(with_private_names(found, code)), code.co_filename, first, indent, code.co_name)
+    node = with_private_names(found, code)
+    _require_unchanged(code, node)
+    return Source(with_branches(node), code.co_filename, first, indent, code.co_name)
+
+
+def _require_unchanged(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> None:
+    if _may_have_changed(code.co_filename) and not is_made_from(code, node):
+        raise _unreadable(code)
+
+
+def _unreadable(code: CodeType) -> CompileError | UnsupportedFeatureError:
+    file = code.co_filename
+    problem = "cannot be read"
+    if _may_have_changed(file):
+        problem = "has changed since it was defined"
+        advice = f"reload its module, or restart the program: {os.path.basename(file)} was written after `import vkamp`"
+    elif file.startswith("<") or os.path.exists(file):
+        advice = (
+            "define it in a file, a notebook cell or at the prompt of Python 3.13, not in text given to exec() or "
+            "`python -c`"
+        )
+    else:
+        advice = (
+            f"its file {file} is missing: ship it with the program, or compile the kernels ahead by `vkamp build` and "
+            "call amp.use_artifacts(folder)"
+        )
+    return diagnostic("VKA102", None, name=code.co_name, problem=problem, advice=advice)
 
 
 def _parsed_block(lines: list[str], indent: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -267,8 +312,10 @@ def _source_of_lambda(code: CodeType) -> Source:
     linecache.checkcache(code.co_filename)
     node = lambda_of(code)
     if node is None:
-        raise diagnostic("VKA102", None, name=code.co_name)
-    return Source(with_private_names(as_function(node), code), code.co_filename, 1, 0, LAMBDA)
+        raise _unreadable(code)
+    function = with_private_names(as_function(node), code)
+    _require_unchanged(code, node)
+    return Source(function, code.co_filename, 1, 0, LAMBDA)
 
 
 def as_function(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:

@@ -112,6 +112,8 @@ class completion_future:
 
         An exception in it goes to ``threading.excepthook``.
         """
+        if not callable(callback):
+            raise TypeError(f"then calls a function without arguments, not {type(callback).__name__}: pass a lambda")
 
         def start(future: Future[None]) -> None:
             if future.exception() is None:

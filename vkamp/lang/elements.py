@@ -154,6 +154,16 @@ class element_reference:
         """A copy of the element: a numpy record, or an array."""
         return np.array(self._node(self._view._host_read()))[()]
 
+    def __copy__(self) -> Any:
+        return self.item()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.item()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process gets the value.
+        return _value, (self.item(),)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("an element reference cannot become an array without a copy")
@@ -174,3 +184,7 @@ class element_reference:
 
     def __repr__(self) -> str:
         return repr(self.item())
+
+
+def _value(value: Any) -> Any:
+    return value

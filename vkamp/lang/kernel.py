@@ -6,6 +6,7 @@ C++ AMP's model: docs/conformance.md, sections 9 and 10 (``restrict(amp)`` and `
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
@@ -16,6 +17,8 @@ from vkamp.lang.overloads import Form, choose, describe, form_of, kind_of, own_s
 from vkamp.lang.vectors import ShortVector
 from vkamp.tracebacks import entry_point, forwards
 
+#: When vkamp was imported: functions for kernels are defined later.
+LOADED = time.time()
 #: How the threads of a tile run on a device.
 LOWERINGS = ("auto", "threads", "loops")
 #: The sizes of subgroups that devices may have.

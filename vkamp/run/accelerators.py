@@ -102,10 +102,7 @@ def choose_engine(info: DeviceInfo) -> tuple[str, str]:
     reason = _engines.unopened.get(_identity(info))
     if reason is not None:
         return _KOMPUTE, f"the direct engine can't open the device: {reason}"
-    return _DIRECT, (
-        "Kompute waits for the host between dependent launches, compiles again for each set of buffers, and enables no "
-        "features of the device"
-    )
+    return _DIRECT, "the default; Kompute runs a device only if this engine cannot open it"
 
 
 def _identity(info: DeviceInfo) -> str:
