@@ -149,6 +149,8 @@ def default_cache(kind: str = "spirv") -> DiskCache:
     try:
         size = float(text) if text else _DEFAULT_MIB
         limit = int(size * (1 << 20))
+        if limit < 0:
+            raise ValueError
     except (ValueError, OverflowError):
         raise AmpError(f"VKAMP_CACHE_SIZE is {text!r}, which is not a number of MiB") from None
     return DiskCache(_folder(kind), limit)

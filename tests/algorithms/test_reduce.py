@@ -206,6 +206,13 @@ def test_a_scalar_on_the_device(accelerator_view):
 
     assert asyncio.run(waited()) == 10
 
+    async def gathered(of):
+        return await asyncio.gather(of(found), of(found))
+
+    assert asyncio.run(gathered(asyncio.ensure_future)) == [10, 10]
+    with pytest.raises(TypeError, match="has no hash.*asyncio.ensure_future"):
+        asyncio.run(gathered(lambda scalar: scalar))
+
 
 def test_wrong_arguments():
     with pytest.raises(TypeError, match="not list"):

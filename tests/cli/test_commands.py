@@ -84,6 +84,8 @@ def test_run_refuses_what_is_not_there(project: Project) -> None:
     done = project.vkamp("run", "--device", "nothing", "prog.py")
     assert (done.status, "--device nothing names no accelerator" in done.err) == (1, True)
     assert done.out == ""
+    done = project.vkamp("build", "-o", "artifacts", "--device", "nothing", "prog.py")
+    assert (done.status, "--device nothing names no accelerator" in done.err) == (1, True)
 
 
 # -- check -------------------------------------------------------------------------------------------------------
@@ -108,6 +110,17 @@ def test_check_runs(project: Project) -> None:
     assert "out of bounds" in done.out
     done = project.vkamp("check", "prog:too_far", "--extent", "7", "--args", "float32[:]")
     assert (done.status, "a run needs the containers' sizes" in done.err) == (1, True)
+
+
+def test_check_of_what_is_no_kernel(project: Project) -> None:
+    done = project.vkamp("check", "prog:nothing")
+    assert done.err.startswith("error: nothing of prog does not exist; the kernels there are: ")
+    done = project.vkamp("check", "json:dumps")
+    assert done.err == (
+        "error: dumps of json is not a kernel, which has the decorator @amp.kernel; the kernels there are: none\n"
+    )
+    done = project.vkamp("shaders", "export", "prog:too_far", "--args", "float32[:]", "--lanes", "3")
+    assert (done.status, "no device has 3 lanes: write one of 1, 2, 4, " in done.err) == (2, True)
 
 
 def test_check_of_a_part_of_a_tile(project: Project) -> None:

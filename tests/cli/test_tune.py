@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import vkamp as amp
 from vkamp.cli.app import command
 
 PROGRAM = """
@@ -81,3 +82,9 @@ def test_bench() -> None:
     assert [row["work"] for row in rows] == ["product of 256 x 256"] and rows[0]["numpy"] > 0 < rows[0]["vkamp"]
     assert "product of 256 x 256" in invoke(*args, "product of 256")
     assert "no benchmark's name contains nothing: sum of" in invoke(*args, "nothing", status=1)
+
+
+def test_refusals() -> None:
+    invoke("tune", "adding.py:add", "--budget", "0", status=2)
+    with pytest.raises(amp.AmpError, match="adding.py:added is a kernel: name a function with @amp.autotune"):
+        CliRunner().invoke(command, ["tune", "adding.py:added"], catch_exceptions=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
 
 import numpy as np
@@ -27,6 +28,9 @@ def raw():
         ("size", ": write .extent.size()"),
         ("sum", ": write vkamp.algorithms.sum(a), or on the host np.asarray(...).sum"),
         ("byteswap", ": write np.asarray(...).byteswap"),
+        ("fill", ": write vkamp.algorithms.fill(a, value)"),
+        ("sort", ": write vkamp.algorithms.sort(a), or on the host np.sort(...)"),
+        ("put", ": write b = np.array(...), b.put(...) and amp.copy(b, a)"),
         ("numpy", ": write np.asarray(...)"),
         ("nothing", ""),
         ("__array_interface__", ""),
@@ -37,6 +41,23 @@ def test_attributes_of_numpy_are_named(raw, name, instead):
         getattr(array_view(raw), name)
     assert str(caught.value) == f"'array_view' object has no attribute {name!r}{instead}"
     assert not hasattr(array(extent(3), float32), name)
+
+
+def test_whole_containers_are_not_changed_by_operators(raw):
+    for container in (array_view(raw), array(extent(3, 5), float32)):
+        kept = container
+        for other in (raw, np.float32(1), 1, kept):
+            with pytest.raises(TypeError, match=r"`\+=` does not change the elements of an array.*: write amp.copy"):
+                container += other
+            with pytest.raises(TypeError, match=r"`@=` does not change"):
+                container @= other
+        assert container is kept
+        with pytest.raises(TypeError, match="`-` does not work on a whole array"):
+            operator.neg(container)
+        with pytest.raises(
+            TypeError, match=r"np.add does not store in an array.*: write amp.copy\(np.add\(...\), out\)"
+        ):
+            np.add(raw, raw, out=container)
 
 
 class TestConstruction:
@@ -267,8 +288,10 @@ class TestSubscripts:
             v[0, 0, 0]
         with refused(TypeError, f"{name} has rank 2 and takes 2 subscripts, got 1"):
             v[index(1)]
-        with refused(TypeError, f"{name} assigns single elements: write copy(values, v[...]) for a part of it"):
-            v[1:] = 0
+        for value, instead in ((0, "vkamp.algorithms.fill({}, value)"), (raw[0], "copy(values, {})")):
+            for key, part in ((np.s_[1:], "v[1:]"), (np.s_[:, 2::-1], "v[:, 2::-1]"), (1, "v[1]")):
+                with refused(TypeError, f"{name} assigns single elements: write {instead.format(part)}"):
+                    v[key] = value
         for key, kind in ((..., "ellipsis"), ((0, 1.0), "float"), (raw > 1, "ndarray")):
             with refused(
                 TypeError,
@@ -276,8 +299,6 @@ class TestSubscripts:
                 "use np.asarray(...), an ndarray, for numpy's subscripts",
             ):
                 v[key]
-        with refused(TypeError, f"{name} has rank 2 and takes 2 subscripts: write copy(values, v[1])"):
-            v[1] = 0
 
     def test_values_that_do_not_fit(self, refused):
         v = array_view(np.zeros(3, np.int32))

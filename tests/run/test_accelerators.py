@@ -351,6 +351,8 @@ def test_an_unknown_name_lists_what_there_is(path):
     assert text.startswith(f"accelerator({path!r}) names no accelerator: ")
     for part in ("SwiftShader", "llvmpipe", '"reference"', '"cpu"'):
         assert part in text
+    with pytest.raises(amp.AmpError, match="and no engine but kompute or vulkan after the @"):
+        accelerator("llvmpipe@kompte")
 
 
 @pytest.mark.accelerators("llvmpipe")

@@ -127,7 +127,7 @@ def test_the_cache_turned_off(cache: Path, runs: list[str], monkeypatch: pytest.
     assert not cache.exists()
 
 
-@pytest.mark.parametrize("text", ["lots", "nan", "inf", "1e400"])
+@pytest.mark.parametrize("text", ["lots", "nan", "inf", "1e400", "-1"])
 def test_a_bound_that_is_no_number(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("VKAMP_CACHE_SIZE", text)
     with pytest.raises(AmpError, match=f"VKAMP_CACHE_SIZE is '{text}', which is not a number of MiB"):

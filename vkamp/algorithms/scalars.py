@@ -6,7 +6,7 @@ import asyncio
 import numbers
 import operator
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,11 @@ class device_scalar:
     __mod__, __rmod__ = _of_numbers(operator.mod), _reflected(operator.mod)
     __pow__, __rpow__ = _of_numbers(operator.pow), _reflected(operator.pow)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> NoReturn:
+        raise TypeError(
+            "a device_scalar has no hash, since its value may change: use its value, int(s) or float(s); for "
+            "asyncio.gather, write asyncio.ensure_future(s)"
+        )
 
     def __lt__(self, other: Any) -> Any:
         return self.item() < other

@@ -15,7 +15,7 @@ import vkamp as amp
 from vkamp import prebuilt
 from vkamp.cli.caching import entries
 from vkamp.cli.console import ERRORS, OUT, print_table, say
-from vkamp.cli.programs import run_script
+from vkamp.cli.programs import default_accelerator, run_script
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -53,7 +53,7 @@ def build(
     chosen = {"VKAMP_ACCELERATOR": next(iter(devices), None), "VKAMP_ENGINE": next(iter(engines), None)}
     os.environ.update({name: value for name, value in chosen.items() if value is not None})
     os.environ.pop(prebuilt.USED, None)
-    default = amp.accelerator()
+    default = default_accelerator(chosen["VKAMP_ACCELERATOR"])
     artifacts = prebuilt.start(folder, add=add)
     status = run_script(file, arguments)
     OUT.file.flush()

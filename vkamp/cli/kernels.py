@@ -112,8 +112,8 @@ def find_kernel(text: str, root: Path) -> KernelFunction:
     found = _member(module, kernel)
     if not isinstance(found, KernelFunction):
         names = ", ".join(kernels_in(module)) or "none"
-        what = "has no kernel" if found is None else "is not a kernel (decorate it with @amp.kernel):"
-        raise AmpError(f"{module_name} {what} {kernel}; its kernels are: {names}")
+        wrong = "does not exist" if found is None else "is not a kernel, which has the decorator @amp.kernel"
+        raise AmpError(f"{kernel} of {module_name} {wrong}; the kernels there are: {names}")
     return found
 
 

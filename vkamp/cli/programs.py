@@ -65,11 +65,7 @@ def run(
     }
     os.environ.update({name: value for name, value in chosen.items() if value is not None})
     # A wrong name is an error before the script starts.
-    try:
-        default = amp.accelerator()
-    except amp.AmpError as error:
-        # The message names the option, not the variable that it sets.
-        raise amp.AmpError(str(error).replace(f"VKAMP_ACCELERATOR={device}", f"--device {device}")) from None
+    default = default_accelerator(device)
     _note_own_options(file, arguments)
     target = Path(folder or project_root(Path.cwd()) / "shaders").absolute()
     if export:
@@ -83,6 +79,15 @@ def run(
             times.show()
         if export:
             _show_exported(target)
+
+
+def default_accelerator(device: str | None) -> amp.accelerator:
+    """The default accelerator after ``--device`` has set its variable."""
+    try:
+        return amp.accelerator()
+    except amp.AmpError as error:
+        # The message names the option, not the variable that it sets.
+        raise amp.AmpError(str(error).replace(f"VKAMP_ACCELERATOR={device}", f"--device {device}")) from None
 
 
 def _note_own_options(file: Path, arguments: tuple[str, ...]) -> None:

@@ -17,6 +17,7 @@ from vkamp.cli.workflow import State, check_one, export_kernel, look, merge_one,
 from vkamp.edit.folder import find_folder
 from vkamp.edit.store import ShaderFolder, ShaderForm
 from vkamp.errors import AmpError
+from vkamp.lang.kernel import SUBGROUP_SIZES
 
 _STYLES = {
     "edited": "green",
@@ -109,6 +110,8 @@ def export(
     arguments = parse_arguments(types)
     name_missing_types(found, arguments)
     signature = signature_of(arguments, sizes, rank, found.precise, constants_of(constants))
+    if lanes is not None and lanes not in SUBGROUP_SIZES:
+        raise click.UsageError(f"no device has {lanes} lanes: write one of {', '.join(map(str, SUBGROUP_SIZES))}")
     group = (256, 1, 1) if signature["rank"] == 1 else (32, 8, 1)
     form = ShaderForm("threads" if lanes is None else "loops", lanes or 1, False, (64, 1, 1) if tile else group)
     kept = export_kernel(_store(folder, new=True), found, signature, form)

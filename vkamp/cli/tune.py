@@ -22,12 +22,14 @@ from vkamp.cli.console import OUT, say
 from vkamp.cli.kernels import find_value, project_root
 from vkamp.cli.signatures import Argument, constants_of, parse_arguments
 from vkamp.errors import AmpError
+from vkamp.lang.kernel import KernelFunction
 from vkamp.run.accelerators import info_of
 from vkamp.tuning.report import Search, TuningReport, entry_of
 from vkamp.tuning.store import entries
 
 #: Sides of the products that are tuned without a FUNCTION.
 _SIDES, _CPU_SIDES = (256, 512, 1024, 2048, 4096, 8192), (64, 256, 512)
+_POSITIVE = click.FloatRange(0, min_open=True)
 _STEPS = {"compile": "compiling", "check": "comparing and checking", "time": "timing"}
 
 
@@ -36,7 +38,7 @@ _STEPS = {"compile": "compiling", "check": "comparing and checking", "time": "ti
 @click.argument("keywords", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--args", "types", default="", help='The arguments: "float32[4096,4096], float32[4096]".')
 @click.option("--accelerator", "path", help="The device, as for VKAMP_ACCELERATOR.")
-@click.option("--budget", default=30.0, show_default=True, help="Seconds of each search.")
+@click.option("--budget", default=30.0, type=_POSITIVE, show_default=True, help="Seconds of each search.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Write a picture of the search (SVG).")
 @click.option("--export", type=click.Path(dir_okay=False, path_type=Path), help="Add the results to a table (JSON).")
 @click.option("--list", "lists", is_flag=True, help="Only list what is stored.")
@@ -81,6 +83,8 @@ def _call(name: str, types: str, keywords: Sequence[str], view: amp.accelerator_
     function = find_value(name, project_root(Path.cwd()))
     if not callable(function):
         raise AmpError(f"{name} is not a function")
+    if isinstance(function, KernelFunction):
+        raise AmpError(f"{name} is a kernel: name a function with @amp.autotune, or one that calls it")
     arguments = [_argument(each, view) for each in parse_arguments(types)]
     options = constants_of(tuple(keywords))
     return lambda budget, progress: amp.tune(function, *arguments, budget=budget, progress=progress, **options)

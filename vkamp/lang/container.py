@@ -128,6 +128,11 @@ _OF_NUMPY = {
     "ndim": ".rank",
     "numpy": "np.asarray(...)",
     "get": "np.asarray(...)",
+    # np.asarray(...) of a view is read-only, and that of an array is a copy.
+    "fill": "vkamp.algorithms.fill(a, value)",
+    "sort": "vkamp.algorithms.sort(a), or on the host np.sort(...)",
+} | {
+    name: f"b = np.array(...), b.{name}(...) and amp.copy(b, a)" for name in ("itemset", "partition", "put", "setfield")
 }
 #: Methods of numpy's arrays that ``vkamp.algorithms`` has as functions, for containers on a device.
 _OF_ALGORITHMS = {"cumprod": "cumulative_prod", "cumsum": "cumulative_sum"} | {
@@ -145,7 +150,6 @@ _OF_ALGORITHMS = {"cumprod": "cumulative_prod", "cumsum": "cumulative_sum"} | {
         "nonzero",
         "prod",
         "repeat",
-        "sort",
         "std",
         "sum",
         "take",
@@ -209,8 +213,12 @@ class Container:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Functions of numpy compute with the elements on the host; only the product of matrices is that of
         ``vkamp.linalg``, so that ``a @ b`` does the same whichever of the two is a container."""
-        if any(isinstance(each, Container) for each in options.get("out", ())):
-            return NotImplemented
+        for each in options.get("out", ()):
+            if isinstance(each, Container):
+                name = f"np.{ufunc.__name__}"
+                raise TypeError(
+                    f"{name} does not store in an {type(each).__name__} (`out=`): write amp.copy({name}(...), out)"
+                )
         if ufunc is np.matmul and method == "__call__" and not options and _product is not None:
             return _product(*inputs)
         given = [np.asarray(each) if isinstance(each, Container) else each for each in inputs]
@@ -395,6 +403,29 @@ _OPERATORS = {
 }  # fmt: skip
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _EQUALITY = {"eq": "==", "ne": "!="}
+_UNARY = {"neg": "-", "pos": "+", "invert": "~", "abs": "abs"}
+
+
+def _refusing_in_place(op: str) -> Any:
+    # Without it, `v += numpy's array` would make v a new array of numpy and leave the elements as they are.
+    def method(self: Any, other: object) -> Any:
+        what = type(self).__name__
+        raise TypeError(
+            f"`{op}=` does not change the elements of an {what}: write amp.copy(np.asarray(a) {op} b, a), or a kernel "
+            "for one element"
+        )
+
+    return entry_point(method)
+
+
+def _refusing_unary(op: str) -> Any:
+    def method(self: Any) -> Any:
+        raise TypeError(
+            f"`{op}` does not work on a whole {type(self).__name__}: use np.asarray(...) to compute on the host, or "
+            "write a kernel for one element"
+        )
+
+    return entry_point(method)
 
 
 def _refusing(op: str, *, is_reflected: bool) -> Any:
@@ -408,3 +439,6 @@ for _name, _op in {**_OPERATORS, **_COMPARISONS, **_EQUALITY}.items():
     setattr(Container, f"__{_name}__", _refusing(_op, is_reflected=False))
 for _name, _op in {**_OPERATORS, "matmul": "@"}.items():
     setattr(Container, f"__r{_name}__", _refusing(_op, is_reflected=True))
+    setattr(Container, f"__i{_name}__", _refusing_in_place(_op))
+for _name, _op in _UNARY.items():
+    setattr(Container, f"__{_name}__", _refusing_unary(_op))

@@ -16,6 +16,16 @@ def has_slices(key: object) -> bool:
     return isinstance(key, slice) or (isinstance(key, tuple) and any(isinstance(part, slice) for part in key))
 
 
+def subscript_text(key: object) -> str:
+    """A subscript as a program writes it."""
+    if isinstance(key, tuple):
+        return ", ".join(map(subscript_text, key))
+    if not isinstance(key, slice):
+        return str(key)
+    start, stop = ("" if bound is None else str(bound) for bound in (key.start, key.stop))
+    return f"{start}:{stop}" if key.step is None else f"{start}:{stop}:{key.step}"
+
+
 def sliced(layout: Layout, key: Any) -> Layout:
     """The elements that integers and slices select; an integer removes its dimension, missing subscripts select whole
     dimensions."""

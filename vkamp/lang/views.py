@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, overload
@@ -30,9 +31,10 @@ from vkamp.lang.home import Home
 from vkamp.lang.host_memory import Lease, bring_home_at_exit, lease_memory
 from vkamp.lang.index_space import ExtentLike, extent, index, tiled_index
 from vkamp.lang.region import ByteSet, Layout
-from vkamp.lang.slices import has_slices, sliced
+from vkamp.lang.slices import has_slices, sliced, subscript_text
 from vkamp.lang.sources import container_in, has_memory, is_masked, memory_of
 from vkamp.lang.storage import Location, host_location
+from vkamp.lang.vectors import ShortVector
 from vkamp.tracebacks import entry_point
 
 _Subscript = int | tuple[int, ...] | index | tiled_index
@@ -222,12 +224,11 @@ class array_view(Container):
         return resolve(self, (where,), node)
 
     def __setitem__(self, key: _Subscript | _Slices, value: Any) -> None:
-        if has_slices(key):
-            raise TypeError(f"{self!r} assigns single elements: write copy(values, v[...]) for a part of it")
-        if self.rank > 1 and is_integer(key):
-            raise TypeError(
-                f"{self!r} has rank {self.rank} and takes {self.rank} subscripts: write copy(values, v[{key}])"
-            )
+        if has_slices(key) or (self.rank > 1 and is_integer(key)):
+            part = f"v[{subscript_text(key)}]"
+            is_one = isinstance(value, (numbers.Number, ShortVector))
+            instead = f"vkamp.algorithms.fill({part}, value)" if is_one else f"copy(values, {part})"
+            raise TypeError(f"{self!r} assigns single elements: write {instead}")
         where = position(key, self._layout.shape, self)
         with self._host_write() as elements:
             store(element_at(elements, where), value)

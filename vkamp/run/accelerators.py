@@ -171,8 +171,9 @@ def _named(name: str, asked: str, engine: str | None = None) -> DeviceInfo | str
     if len({info.name for info in matches}) == 1:
         return matches[0]
     problem = "is ambiguous" if matches else "names no accelerator"
+    engines = f", and no engine but {' or '.join(_VULKAN_ENGINES)} after the @" if "@" in requested else ""
     raise AmpError(
-        f"{asked} {problem}: give an index, or part of a name that only one has. The accelerators:\n"
+        f"{asked} {problem}: give an index, or part of a name that only one has{engines}. The accelerators:\n"
         + _listing(found + others)
         + (f"\n{libraries.swiftshader_package()}" if browsers and not matches else "")
     )
