@@ -169,11 +169,24 @@ def test_numbers_on_the_device(accelerator_view, raw, no_waiting):
     scaled = alg.transform(lambda m, x: x / m, largest, square)
     count, first = alg.count(a, largest), alg.find(a, largest)
     filled = alg.fill(amp.array(10, np.float32, accelerator_view=accelerator_view), largest)
+    named = alg.find(a, value=largest)
+    rising, order = alg.arange(5, largest, largest, accelerator_view=accelerator_view), alg.sort(a)
+    places = alg.searchsorted(order, largest), alg.searchsorted(alg.select(order, lambda x: x > 0), values=largest)
     end()
+    assert int(named) == f.argmax()
+    same(rising, f.max() * np.arange(1, 6))
+    assert [int(each) for each in places] == [(f < f.max()).sum(), ((f > 0) & (f < f.max())).sum()]
     np.testing.assert_allclose(np.asarray(centred), f - f.mean(), atol=1e-4)
     np.testing.assert_allclose(np.asarray(scaled), f[:1296].reshape(36, 36) / f.max(), rtol=1e-6)
     assert (int(count), int(first)) == ((f == f.max()).sum(), f.argmax())
     same(filled, np.full(10, f.max()))
+
+
+def test_where_keeps_the_type_of_small_numbers_on_the_device(accelerator_view):
+    a = amp.array(np.array([5, 6, 7], np.uint16), accelerator_view=accelerator_view)
+    found = alg.where(np.array([1, 0, 1], np.uint8), alg.max(a), a)
+    assert found.dtype == np.uint16
+    same(found, [7, 6, 7])
 
 
 def of_one_number(a, n):
@@ -280,6 +293,12 @@ def test_functions_that_wait_for_a_number_on_the_device(accelerator_view, raw):
         same(alg.clip(floats, -n, number), raw.clip(-n, n))
         same(alg.roll(a, number), np.roll(raw, n))
         same(alg.topk(a, number)[0], np.sort(raw)[::-1][:n])
+        same(alg.arange(number), np.arange(n))
+        same(alg.diff(a, number), np.diff(raw, n))
+        same(alg.repeat(a, number), np.repeat(raw, n))
+        same(alg.histogram(a, number, (-50, 50))[0], np.histogram(raw, n, (-50, 50))[0])
+        same(alg.segmented_reduce(alg.repeat(a, n), number), raw * n)
+        same(alg.search_n(alg.repeat(a, n), number, raw[2]), np.flatnonzero(raw == raw[2])[0] * n)
 
 
 def test_edges_in_a_capture(accelerator_view, raw):

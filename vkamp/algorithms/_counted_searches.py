@@ -156,6 +156,10 @@ def _searched(
     function: _Function, ordered: Any, values: Any, side: str = "left", less: Any = sorts_before, *, out: Any = None,
     accelerator_view: Any = None,
 ) -> Any:  # fmt: skip
+    if isinstance(values, device_scalar):
+        return device_scalar(
+            _searched(function, ordered, values.view, side, less, out=out, accelerator_view=accelerator_view)
+        )
     if not isinstance(ordered, counted):
         return counted(
             function(ordered, values.values, side, less, out=out, accelerator_view=accelerator_view), values.count

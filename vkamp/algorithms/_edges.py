@@ -77,9 +77,9 @@ def _trimmed(argument: Any) -> Any:
 # -- device_scalar -------------------------------------------------------------------------------------------------
 
 #: Parameters that are numbers of the host. They wait for a number on the device.
-_NUMBERS = frozenset(("k", "middle", "q", "shift"))
+_NUMBERS = frozenset(("bins", "count", "counts", "k", "middle", "minlength", "n", "q", "segments", "shift"))
 #: Parameters that are numbers for kernels, which read one on the device if it has the elements' type.
-_VALUES = frozenset(("high", "init", "low", "new", "number", "old"))
+_VALUES = frozenset(("high", "init", "low", "new", "number", "old", "start", "step"))
 
 #: Parameters that are arrays, but no inputs, and the functions that have them.
 _EDGES = frozenset(("bins", "edges", "segments"))
@@ -89,6 +89,8 @@ _OF_EDGES = frozenset(
 
 #: Functions whose inputs have the same extent; a number on the device takes the extent of the others.
 _ELEMENTWISE = frozenset(("transform", "transform_reduce", "where", "equal", "mismatch", "vdot"))
+#: Functions for which it matters where a number on the device is among their arguments.
+_BY_PLACE = _ELEMENTWISE | {"count", "fill", "find", "searchsorted"}
 
 
 def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -102,6 +104,11 @@ def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
     else:
         extent = (first.values if isinstance(first, counted) else first).extent
     return tuple(lazy.constant(a, extent) if isinstance(a, device_scalar) else a for a in args)
+
+
+def _on_the_host(args: tuple[Any, ...], numbers: frozenset[int]) -> tuple[Any, ...]:
+    """The arguments, with those that are numbers of the host, for which this waits."""
+    return tuple(a.item() if isinstance(a, device_scalar) and k in numbers else a for k, a in enumerate(args))
 
 
 def _compared(name: str, function: _Function, a: Any, number: device_scalar, **rest: Any) -> Any:
@@ -125,11 +132,13 @@ def _with_scalars(
         transform(functional.identity, lazy.constant(args[1], out.extent), out=out, **named)
         return args[0]
     # In place of an input, the number becomes an array of one element.
-    given = (
-        (a.item() if k in numbers else a.view) if isinstance(a, device_scalar) and k not in values else a
-        for k, a in enumerate(args)
+    given = tuple(
+        a.view if isinstance(a, device_scalar) and k not in values else a
+        for k, a in enumerate(_on_the_host(args, numbers))
     )
-    return _called(name, function, tuple(given), named)
+    found = _called(name, function, given, named)
+    # The place of one number, as of one on the host.
+    return device_scalar(found) if name == "searchsorted" and isinstance(args[1], device_scalar) else found
 
 
 _COUNTED = {**COUNTED, **MOVES, **ORDERS, **SEARCHES, **SEGMENTED, **SETS}
@@ -238,7 +247,7 @@ def with_edges(function: Any) -> Any:
         if check is not None:
             check(args, named)
         kinds = [*map(type, named.values())]
-        if counted in kinds or (name in _ELEMENTWISE and device_scalar in kinds):
+        if counted in kinds or (name in _BY_PLACE and device_scalar in kinds):
             args, named = _in_places(names, args, named)
         if counted in kinds:
             if counted not in map(type, (*args, named.get("flags"), named.get("weights"))):
@@ -247,7 +256,8 @@ def with_edges(function: Any) -> Any:
         for each in args:
             kind = type(each)
             if kind is counted:
-                return _called(name, function, _spread(args) if name in _ELEMENTWISE else args, named)
+                given = _spread(args) if name in _ELEMENTWISE else _on_the_host(args, numbers)
+                return _called(name, function, given, named)
             if kind is device_scalar:
                 return _with_scalars(name, function, args, named, numbers, values)
         given = (*args, *named.values())

@@ -360,6 +360,9 @@ class _Everywhere(_Constant):
 
     __slots__ = ()
 
+    def moved(self) -> Lazy:
+        return Elements(self.number)
+
     @amp.func
     def value(self, i: Any) -> Any:
         """The number."""

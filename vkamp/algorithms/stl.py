@@ -101,7 +101,7 @@ def _bound(a: View, value: Any, side: str, comp: Any) -> Any:
         return 0
     room = _room(a)
     if isinstance(value, device_scalar):
-        return device_scalar(alg.searchsorted(a, value.view, side, comp))
+        return alg.searchsorted(a, value, side, comp)
     dtype = lazy.dtype_of(lazy.of(room))
     element_of(value, dtype)
     if dtype.names is None:
