@@ -170,7 +170,7 @@ def test_mistakes_are_one_message(project: Project) -> None:
         (
             ("shaders", "export", "prog:nothing", "--args", ""),
             1,
-            "kernels are: tile_sums, scaled, wrong, padded, too_far",
+            "the kernels there are: tile_sums, scaled, wrong, padded, too_far",
         ),
         (("shaders", "export", "prog:np", "--args", ""), 1, "is not a kernel"),
         (("shaders", "export", "prog:main", "--args", "", "--tile", "2"), 2, "main is a function, which chooses its"),
