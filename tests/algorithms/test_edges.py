@@ -460,6 +460,17 @@ def test_empty_selections(accelerator_view):
     assert alg.run_length_encode(e, out=room)[0].values is room
 
 
+def test_no_quantiles_and_no_bins(accelerator_view, raw):
+    a = amp.array(raw[:12].reshape(3, 4), accelerator_view=accelerator_view)
+    for found, expected in (
+        (alg.quantile(a, []), np.empty(0, np.float32)),
+        (alg.quantile(a, [], axis=1), np.empty((0, 3), np.float32)),
+        (alg.bincount(a, bins=0), np.empty(0, np.int32)),
+        (alg.bincount(a, lazy.map(lambda x: 0.5 * x, a), bins=0), np.empty(0, np.float32)),
+    ):
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+
+
 def test_out_that_overlaps_an_input(accelerator_view, raw):
     whole = amp.array_view(np.arange(100, dtype=np.int32))
     left, shifted = whole.section(0, 50), whole.section(1, 50)

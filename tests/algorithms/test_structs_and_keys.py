@@ -231,3 +231,10 @@ def test_arguments_of_other_kinds(accelerator_view):
     places = np.zeros(2, np.float32)
     np.asarray(alg.topk(a, 2, out=(None, places))[1])
     assert places.tolist() == [3, 2]
+
+
+def test_no_vectors_have_components_too(accelerator_view):
+    a = amp.array(np.arange(12, dtype=np.float32).reshape(4, 3), amp.float3, accelerator_view=accelerator_view)
+    for limit, shape in ((5, (2, 3)), (50, (0, 3))):
+        found = np.asarray(alg.select(a, lambda v, limit=limit: v.x > limit))
+        assert (found.shape, found.dtype) == (shape, np.float32)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import vkamp as amp
 from vkamp.algorithms.scalars import device_scalar
+from vkamp.lang.dtypes import components
 from vkamp.tracebacks import entry_point
 
 
@@ -71,7 +72,8 @@ class counted:
         n = len(self)
         if n == 0:
             shape = [0 if at == self._axis else size for at, size in enumerate(self.values.extent)]
-            return np.zeros(shape, self.dtype if dtype is None else dtype)
+            nothing = components(np.zeros(shape, self.dtype))
+            return nothing if dtype is None else nothing.astype(dtype)
         found: NDArray[Any] = np.asarray(self._first(n))
         return found if dtype is None else found.astype(dtype)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import _choose, functional, histogram_tiles, lazy
-from vkamp.algorithms._arguments import computed_type, element, output, place
+from vkamp.algorithms._arguments import computed_type, element, output, place, without_elements
 from vkamp.algorithms._counted_parts import together, up_to
 from vkamp.algorithms._operators import sorts_before
 from vkamp.algorithms.counted import counted
@@ -147,6 +147,8 @@ def _given(a: Any, weights: Any, out: Any, accelerator_view: amp.accelerator_vie
 def _totals(given: _Given, bins_of: lazy.Lazy, bins: int, out: Any) -> Any:
     """The number of elements in each bin, as int32, or the sum of their weights, in the weights' type."""
     source, view = given.weights, given.view
+    if bins == 0:
+        return without_elements(out, (0,), np.dtype(np.int32) if source is None else computed_type(source))
     bins_of = up_to(bins_of, given.total, -1)
     if source is None:
         result = output(out, bins, np.dtype(np.int32), view, bins_of)

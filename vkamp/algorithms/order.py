@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import vkamp as amp
 from vkamp.algorithms import lazy
-from vkamp.algorithms._arguments import place
+from vkamp.algorithms._arguments import place, without_elements
 from vkamp.algorithms._convert import converted
 from vkamp.algorithms._counted_parts import UpToCount, given
 from vkamp.algorithms._operators import NOWHERE, PairPositions
@@ -155,6 +155,8 @@ def quantile(
     row, reduced = in_lines(source, axis, keepdims)
     lines = reduced or AxisLines(1, row.extent[0], 1, ())
     several = (fractions.size,) if np.ndim(q) else ()
+    if fractions.size == 0:
+        return without_elements(out, (*several, *lines.shape), dtype)
     with result_row(out, (*several, *lines.shape) or 1, dtype, view, source) as (result, target):
         into = target.reshape(fractions.size, lines.outer * lines.inner)
         if count is None:
