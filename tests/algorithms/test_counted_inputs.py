@@ -85,6 +85,9 @@ def test_positions_from_the_end_and_different_counts(accelerator_view):
     check(alg.take(c, alg.transform(lambda x: -1 - x, other)), raw[1:300][::-1])
     check((alg.equal(c, raw[:300]), alg.equal(c, other), alg.mismatch(c, other)), (True, False, 299))
     check(alg.mismatch(raw[:300], c), -1)
+    queries = np.array([[5, 1000], [-1, 299]], np.int32)
+    check(alg.searchsorted(c, queries), [[5, 300], [0, 299]])
+    check(alg.searchsorted(c, queries, out=amp.array_view(np.zeros((2, 4), np.int32))[:, ::2]), [[5, 300], [0, 299]])
     values = raw[:300].astype(np.float32) / 100
     found = alg.logsumexp(alg.transform(lambda x: x / amp.float32(100), c))
     np.testing.assert_allclose(float(found), np.log(np.exp(values, dtype=np.float64).sum()), rtol=1e-5)

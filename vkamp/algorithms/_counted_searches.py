@@ -15,9 +15,9 @@ import numpy as np
 
 import vkamp as amp
 from vkamp.algorithms import functional, lazy
-from vkamp.algorithms._arguments import computed_type, output, place
+from vkamp.algorithms._arguments import computed_type, in_a_row, output, place
 from vkamp.algorithms._counted_inputs import flags_of, is_set
-from vkamp.algorithms._counted_parts import Differences, count_of, elements_of, like_input
+from vkamp.algorithms._counted_parts import Differences, count_of, elements_of, given, like_input
 from vkamp.algorithms._exact import exactly
 from vkamp.algorithms._operators import like, sorts_before
 from vkamp.algorithms._results import result_row
@@ -172,13 +172,15 @@ def _searched(
         number, side = like_elements(values, side, computed_type(source), less)
         queries: lazy.Lazy = lazy.constant(number, 1)
     else:
-        queries = elements_of(values)
+        queries, _ = given(values)
         less = exactly(less, source, queries)
     view = place(accelerator_view, source, queries, out)
     result = output(out, queries.extent, np.dtype(np.int32), view, source, queries)
-    amp.parallel_for_each(
-        view, queries.extent, _search, source, queries, result, ordered.count.view, less, right=side == "right"
-    )
+    queries = queries.flat()
+    with in_a_row(result, view) as row:
+        amp.parallel_for_each(
+            view, queries.extent, _search, source, queries, row, ordered.count.view, less, right=side == "right"
+        )
     if is_number:
         return device_scalar(result)
     return like_input(values, result)
