@@ -54,6 +54,38 @@ def in_a_function(i, out):
     out[i] = swapped(amp.int2(i[0] + 1, 5))
 
 
+@amp.kernel
+def name_in_a_subscript(i, out):
+    p = amp.private(4, amp.int32)
+    z = i[0] + 1
+    p[(z := 3)], y = z, z + 10
+    out[i] = p[3] * 10000 + y * 100 + z
+
+
+@amp.func
+def advanced(v, state):
+    state[0] += 1
+    return v
+
+
+@amp.kernel
+def call_in_a_subscript(i, out):
+    state = amp.private(1, amp.int32)
+    state[0] = i[0]
+    v = amp.int2(7, 8)
+    v[advanced(1, state)], y = 5, state[0]
+    out[i] = y * 100 + state[0] * 10 + v.y
+
+
+@amp.kernel
+def memory_and_a_name(i, out):
+    p = amp.private(8, amp.int32)
+    y, z = 2, i[0]
+    p[z] = 9
+    (p[z], y), z = (z, p[z]), y
+    out[i] = p[i] * 100 + y * 10 + z
+
+
 @pytest.mark.parametrize(
     ("kernel", "expected"),
     [
@@ -63,6 +95,9 @@ def in_a_function(i, out):
         (rotated, lambda n: 231 + n),
         (nested, lambda n: (n + 1) * 2000 + (n + 1) * 300 + 70 + n + 1),
         (in_a_function, lambda n: (n + 1) * 10 + 5),
+        (name_in_a_subscript, lambda n: (n + 1) * 10000 + (n + 11) * 100 + 3),
+        (call_in_a_subscript, lambda n: n * 100 + (n + 1) * 10 + 5),
+        (memory_and_a_name, lambda n: n * 100 + 92),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )

@@ -18,7 +18,7 @@ from vkamp.front.names import marked_name, named_callee
 from vkamp.front.scopes import nodes_in
 from vkamp.front.sequences import is_iterator, items_of, tuple_of
 from vkamp.front.subscripts import element_of
-from vkamp.front.targets import target_value
+from vkamp.front.targets import Changes, changes, depends_on, places_of, target_value
 from vkamp.front.values import (
     ArrayRef,
     BarrierRef,
@@ -38,7 +38,6 @@ from vkamp.front.values import (
     is_none,
     loaded,
     objects_of,
-    place_parts,
     view_parts,
 )
 from vkamp.front.vector_items import VectorItem, augment_chosen, store_chosen
@@ -182,7 +181,7 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Value, value_node
     values = items_of(ctx, value, target, value_node)
     targets = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
     _check_swap(ctx, values, targets, value_node)
-    items = _settle_items(ctx, values, [_stored_place(ctx, t) for t in targets])
+    items = _settle_items(ctx, values, [changes(ctx, t) for t in targets])
     alike = isinstance(value_node, ast.Tuple) and len(value_node.elts) == len(targets) and targets == target.elts
     parts = value_node.elts if isinstance(value_node, ast.Tuple) and alike else [value_node] * len(targets)
     for item, inner, part in zip(items, targets, parts, strict=True):
@@ -200,64 +199,16 @@ def _check_swap(ctx: Context, items: Sequence[Value], targets: Sequence[ast.expr
                 ctx.fail("VKA352", value_node, text=ctx.text(earlier), name=ir.place_name(item.place), value=text)
 
 
-def _stored_place(ctx: Context, target: ast.expr) -> tuple[ir.Place, ...] | None:
-    """The locals that an assignment to a target changes; ``None`` for memory, which anything may read."""
-    if isinstance(target, ast.Name):
-        slot = ctx.slots.get(target.id)
-        return () if slot is None else _places_of(slot.value)
-    if isinstance(target, (ast.Tuple, ast.List)):
-        parts = [_stored_place(ctx, t) for t in target.elts]
-        return None if None in parts else tuple(p for part in parts for p in part or ())
-    # A component of a vector or a field of a struct that is a local itself.
-    base = target
-    while isinstance(base, (ast.Attribute, ast.Subscript)):
-        base = base.value
-    slot = ctx.slots.get(base.id) if isinstance(base, ast.Name) else None
-    if slot is not None and isinstance(slot.value, Element):
-        root = ir.root_of(slot.value.place)
-        if isinstance(root, ir.Local):
-            return (root,)
-    return None
-
-
-def _places_of(value: Value) -> tuple[ir.Place, ...]:
-    if isinstance(value, TupleValue):
-        return tuple(p for item in value.items for p in _places_of(item))
-    if isinstance(value, Memory):
-        return tuple(p.place for p in view_parts(value) if isinstance(p, ir.Load))
-    return (value.place,) if isinstance(value, Element) else ()
-
-
-def _settle_items(
-    ctx: Context, items: tuple[Value, ...], targets: Sequence[tuple[ir.Place, ...] | None]
-) -> list[Value]:
+def _settle_items(ctx: Context, items: tuple[Value, ...], targets: Sequence[Changes]) -> list[Value]:
     """Keeps those values first that an assignment to an earlier target would change."""
     out: list[Value] = []
     changed: set[ir.Place] = set()
     memory = False
-    for item, target in zip(items, targets, strict=True):
-        out.append(settle(ctx, item) if _depends_on(item, changed, memory) else item)
-        if target is None:
-            memory = True
-        else:
-            changed.update(target)
+    for item, (places, in_memory) in zip(items, targets, strict=True):
+        out.append(settle(ctx, item) if depends_on(item, changed, memory) else item)
+        changed.update(places)
+        memory = memory or in_memory
     return out
-
-
-def _depends_on(value: Value, places: set[ir.Place], memory: bool) -> bool:
-    """Whether a value reads one of some locals, or, with ``memory``, anything but locals."""
-    if isinstance(value, TupleValue):
-        return any(_depends_on(item, places, memory) for item in value.items)
-    if isinstance(value, Memory):
-        return any(_depends_on(Number(part), places, memory) for part in view_parts(value))
-    if isinstance(value, Element):
-        inside = value.place in places or ir.root_of(value.place) in places
-        parts = any(_depends_on(Number(part), places, memory) for part in place_parts(value.place))
-        return inside or parts or (memory and not isinstance(value.place, ir.Local))
-    if not isinstance(value, Number):
-        return False
-    loads = [n.place for n in ir.walk(value.expr) if isinstance(n, ir.Load)]
-    return any(p in places or ir.root_of(p) in places or (memory and not isinstance(p, ir.Local)) for p in loads)
 
 
 def settle(ctx: Context, value: Value, *, in_index: bool = False) -> Value:
@@ -522,7 +473,7 @@ def _store_tuple(
     if not isinstance(known, TupleValue) or slot.kind != "variable" or not _alike(known, value):
         changes_kind(ctx, target, slot, value)
     assert isinstance(known, TupleValue)
-    settled = _settle_items(ctx, value.items, [_places_of(i) for i in known.items])
+    settled = _settle_items(ctx, value.items, [(places_of(i), False) for i in known.items])
     _assign_items(ctx, known, TupleValue(tuple(settled)), f"`{name}`", slot.span, (value_node, node))
 
 
