@@ -43,11 +43,11 @@ class Source:
 
     @property
     def definition(self) -> Span:
-        """The location where the function's definition begins."""
+        """The location where the function's definition begins, behind its decorators."""
         if self.is_lambda:
             start = self.span(self.node)
             return Span(start.file, start.line, start.column, start.line, start.column + len("lambda"), self.name)
-        line, column = self.first_line, self.first_column
+        line, column = self.first_line + self.node.lineno - 1, self.first_column
         return Span(self.file, line, column, line, column + len("def"), self.name)
 
     def span(self, node: ast.AST, caller: Span | None = None) -> Span:
