@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 
 from vkamp.ir import nodes as ir
-from vkamp.ir.rewrite import Names, contains, with_variables
+from vkamp.ir.dataflow import assigned
+from vkamp.ir.rewrite import Names, contains, substituted, with_variables, without_unused
 from vkamp.ir.types import INT32
 from vkamp.lower.errors import NotLowerable
 
@@ -26,6 +27,10 @@ def inline_barriers(kernel: ir.Kernel) -> ir.Kernel:
     """The kernel with every function that waits for a barrier in the place of its calls."""
     inliner = _Inliner(kernel)
     body = inliner.block(kernel.body.body)
+    if inliner.waiting:
+        # Calls leave copies of arguments, and results that nobody uses, which each thread would keep.
+        temporaries = (v for v in kernel.body.variables if v.temporary)
+        body = without_unused(body, {v.name for v in (*inliner.variables, *temporaries)})
     functions = tuple(f for f in kernel.functions if f.name not in inliner.waiting)
     variables = (*kernel.body.variables, *inliner.variables)
     return dataclasses.replace(
@@ -57,19 +62,25 @@ class _Inliner:
         """The callee's body with its variables under new names."""
         function = self.kernel.function(call.function)
         new: dict[str, ir.Variable] = {}
+        values: dict[str, ir.Expr] = {}
+        changed = assigned(function.body)
         out: list[ir.Stmt] = []
         for param, arg in zip(function.params, call.args, strict=True):
             if isinstance(arg, ir.Local):
                 new[param.name] = arg.variable
                 continue
             assert isinstance(arg, ir.Expr)
+            if isinstance(arg, (ir.Const, *ir.GIVEN)) and param.name not in changed:
+                values[param.name] = arg
+                continue
             variable = self.variable(function, dataclasses.replace(param, storage="local"))
             new[param.name] = variable
             out.append(ir.Assign(call.span, ir.Local(call.span, variable.type, variable), arg))
         for own in function.variables:
             new[own.name] = self.variable(function, own)
         # The results' variables are the caller's: their names mean others in the callee.
-        body = _returning(with_variables(function.body, new), function.python_name, call)
+        own_body = with_variables(tuple(substituted(s, values) for s in function.body), new)
+        body = _returning(own_body, function.python_name, call)
         return (*out, *self.block(body))
 
     def variable(self, function: ir.Function, variable: ir.Variable) -> ir.Variable:

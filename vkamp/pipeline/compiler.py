@@ -61,6 +61,7 @@ from vkamp.ir.tables import tables_of, without_item_indices
 from vkamp.ir.text import text
 from vkamp.ir.types import NAMED, Array
 from vkamp.ir.unroll import limited, unrolled
+from vkamp.legalize.constant_functions import without_constant_functions
 from vkamp.pipeline import own_kernels
 from vkamp.pipeline.compiled import Compiled, FullKernel, generated_spirv
 from vkamp.pipeline.passes import shader_of
@@ -231,7 +232,7 @@ def _printed(kernel: ir.Kernel, target: Target) -> Executable:
 
 def _executable(kernel: ir.Kernel, target: Target) -> Executable:
     # A device does not check subscripts.
-    source = without_item_indices(kernel)
+    source = without_constant_functions(without_item_indices(kernel))
     source = source if MATRICES in target.types else thread_by_thread(source)
     form, lowering = _lowered(source, target)
     shader = shader_of(form, target)

@@ -10,8 +10,10 @@ import vkamp as amp
 @amp.func
 def rank_of(t_idx: Any) -> Any:
     """The thread's number in its tile, row-major from 0."""
-    at = 0
-    for d in amp.static_range(t_idx.rank):
+    if t_idx.rank == 1:
+        return t_idx.local[0]
+    at = t_idx.local[0]
+    for d in amp.static_range(1, t_idx.rank):
         at = at * t_idx.tile_extent[d] + t_idx.local[d]
     return at
 
