@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -91,3 +92,22 @@ def test_a_program_without_its_sources(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
     assert "VKA102: the source of `second` cannot be read" in done.stderr
     assert "shipped.py is missing" in done.stderr and "vkamp build" in done.stderr
+
+
+@pytest.mark.parametrize("first", ["", "from __future__ import annotations"])
+def test_a_file_written_after_the_import_of_vkamp(first, tmp_path, monkeypatch):
+    """Its functions are compiled as its imports from the future say."""
+    text = """
+        import vkamp as amp
+
+        @amp.kernel
+        def annotated(idx, x):
+            def more(y: int, z: int = 3) -> int:
+                return y + z
+            seven: int = 7
+            x[idx] = more(seven)
+    """
+    name = f"written_later_{len(first)}"
+    (tmp_path / f"{name}.py").write_text(first + textwrap.dedent(text))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert launched(importlib.import_module(name).annotated) == [10, 10, 10]

@@ -1,6 +1,7 @@
 """Whether a code object was made from a syntax tree."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import dis
@@ -35,7 +36,9 @@ def compiled(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, code: Co
         function.body = (
             [node] if node.name in code.co_freevars else [ast.Global([node.name], lineno=1, col_offset=0), node]
         )
-    module = compile(outer, code.co_filename, "exec", dont_inherit=True)
+    # The annotations of functions inside it are constants, or are evaluated.
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    module = compile(outer, code.co_filename, "exec", flags, dont_inherit=True)
     (inside,) = (each for each in module.co_consts if isinstance(each, CodeType))
     # The lambdas among its defaults and decorators come first.
     *_, made = (each for each in inside.co_consts if isinstance(each, CodeType))
