@@ -519,10 +519,10 @@ def _ifexp(ctx: Context, node: ast.IfExp) -> Value:
         return ctx.expr(node.body if test.value else node.orelse)
     with ctx.conditional() as then_block:
         ctx.assigned = assigned_after(ctx, node.test, True)
-        then = ctx.expr(node.body)
+        then = thread_value(ctx, ctx.expr(node.body), node.body)
     with ctx.conditional() as else_block:
         ctx.assigned = assigned_after(ctx, node.test, False)
-        orelse = ctx.expr(node.orelse)
+        orelse = thread_value(ctx, ctx.expr(node.orelse), node.orelse)
     span = ctx.span(node)
     if isinstance(then, TupleValue) or isinstance(orelse, TupleValue):
         return _select_tuple(ctx, node, test, then, orelse, then_block, else_block)
@@ -599,19 +599,59 @@ def _select_tuple(
     then_block: list[ir.Stmt],
     else_block: list[ir.Stmt],
 ) -> Value:
+    then, orelse = _tuples(ctx, then, orelse, node)
+    if then_block or else_block:
+        # A side with statements is evaluated only if it is chosen.
+        chosen = _in_chosen_variables(ctx, node, then, orelse, (then_block, else_block))
+        ctx.emit(ir.If(ctx.span(node), test, tuple(then_block), tuple(else_block)))
+        return chosen
+    return _selected_items(ctx, node, ctx.stable(test, "chosen") if len(then.items) > 1 else test, then, orelse)
+
+
+def _tuples(ctx: Context, then: Value, orelse: Value, node: ast.IfExp) -> tuple[TupleValue, TupleValue]:
+    """Both sides of a choice, which are tuples of the same length and names."""
     if (
         not isinstance(then, TupleValue)
         or not isinstance(orelse, TupleValue)
         or len(then.items) != len(orelse.items)
         or then.names != orelse.names
-        or then_block
-        or else_block
     ):
         what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
         ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="use an `if` statement")
-    test = ctx.stable(test, "chosen") if len(then.items) > 1 else test
+    return then, orelse
+
+
+def _in_chosen_variables(
+    ctx: Context, node: ast.IfExp, then: TupleValue, orelse: TupleValue, blocks: tuple[list[ir.Stmt], list[ir.Stmt]]
+) -> TupleValue:
+    """A variable for each number of a tuple, which both blocks assign."""
     items: list[Value] = []
     for one, other in zip(then.items, orelse.items, strict=True):
+        if isinstance(one, TupleValue) or isinstance(other, TupleValue):
+            items.append(_in_chosen_variables(ctx, node, *_tuples(ctx, one, other, node), blocks))
+            continue
+        if _are_alike(one, other):
+            what = f"a choice between {ctx.describe(then)} and {ctx.describe(orelse)}"
+            ctx.fail("VKA311", node, text=ctx.text(node), what=what, advice="use an `if` statement")
+        a, b, *_ = _meet(ctx, one, other, node)
+        place = ctx.new_local("chosen", a.type, ctx.span(node))
+        for block, value in zip(blocks, (a, b), strict=True):
+            block.append(ir.Assign(value.span, place, value))
+        named = then.kind != "tuple" or is_object(a.type)
+        items.append(Number(ir.Load(a.span, a.type, place), objects=objects_of_any(one, other) if named else None))
+    return _like_both(then, orelse, items)
+
+
+def _like_both(then: TupleValue, orelse: TupleValue, items: list[Value]) -> TupleValue:
+    return TupleValue(tuple(items), then.kind, then.names, then.cls if then.cls is orelse.cls else None)
+
+
+def _selected_items(ctx: Context, node: ast.IfExp, test: ir.Expr, then: TupleValue, orelse: TupleValue) -> TupleValue:
+    items: list[Value] = []
+    for one, other in zip(then.items, orelse.items, strict=True):
+        if isinstance(one, TupleValue) or isinstance(other, TupleValue):
+            items.append(_selected_items(ctx, node, test, *_tuples(ctx, one, other, node)))
+            continue
         if _are_alike(one, other):
             assert isinstance(one, Element) and isinstance(other, Element)
             items.append(references.choose(ctx, test, (one, other), ([], []), ctx.span(node)))
@@ -620,4 +660,4 @@ def _select_tuple(
         if then.kind != "tuple" or is_object(chosen.expr.type):
             chosen = replace(chosen, objects=objects_of_any(one, other))
         items.append(chosen)
-    return TupleValue(tuple(items), then.kind, then.names, then.cls if then.cls is orelse.cls else None)
+    return _like_both(then, orelse, items)
