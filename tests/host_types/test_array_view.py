@@ -33,7 +33,7 @@ def raw():
         ("put", ": write b = np.array(...), b.put(...) and amp.copy(b, a)"),
         ("numpy", ": write np.asarray(...)"),
         ("nothing", ""),
-        ("__array_interface__", ""),
+        ("__array_interface__", ": write np.asarray(...)"),
     ],
 )
 def test_attributes_of_numpy_are_named(raw, name, instead):

@@ -128,6 +128,7 @@ _OF_NUMPY = {
     "ndim": ".rank",
     "numpy": "np.asarray(...)",
     "get": "np.asarray(...)",
+    "__array_interface__": "np.asarray(...)",  # Pillow's Image.fromarray asks for it
     # np.asarray(...) of a view is read-only, and that of an array is a copy.
     "fill": "vkamp.algorithms.fill(a, value)",
     "sort": "vkamp.algorithms.sort(a), or on the host np.sort(...)",
