@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ import vkamp as amp
 from vkamp.check import instrument
 from vkamp.check.instrument.layout import ReportLayout
 from vkamp.dispatch import checking
+from vkamp.dispatch.domain import domain_of
+from vkamp.dispatch.preparing import prepare
 
 
 def line_of(numbers: list[int]) -> amp.array_view:
@@ -422,3 +426,25 @@ def test_an_error_tells_what_is_not_covered(accelerator_view, monkeypatch):
         with pytest.raises(amp.CheckError, match="not covered: races on out: they are too large") as caught:
             amp.parallel_for_each(accelerator_view, out.extent, scatter, line_of([5, 6, 7]), line_of([0, 1, 3]), out)
     assert caught.value.error_code == "bounds"
+
+
+@drivers
+def test_threads_that_check_a_kernel_for_the_first_time(accelerator_view, monkeypatch):
+    """Each may instrument it; all use what one of them has made."""
+    instrumented, both = checking.checked.instrument, threading.Barrier(2)
+
+    def at_once(*args, **options):
+        both.wait(30)
+        return instrumented(*args, **options)
+
+    @amp.kernel
+    def double(idx, a):
+        a[idx] *= 2
+
+    monkeypatch.setattr(checking.checked, "instrument", at_once)
+    a = line_of([1, 2, 3])
+    prepared = prepare(accelerator_view, domain_of(a.extent), double, (a,), {})
+    launches = [checking._CheckedLaunch(prepared, proofs=True) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda launch: launch._instrumented(frozenset()), launches)
+    assert one is other

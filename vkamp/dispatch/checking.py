@@ -155,7 +155,8 @@ class _CheckedLaunch(SingleLaunch):
                     raise
                 self.plan.budget = self.plan.budget // 8 if self.plan.budget > _MIN_WORDS else 0
                 self.plan.not_covered.clear()
-        return next(compiled for made, compiled in self.prepared.programs.checked.values() if made is self.made)
+        known = tuple(self.prepared.programs.checked.values())  # other threads may add to them
+        return next(compiled for made, compiled in known if made is self.made)
 
     @staticmethod
     def _regions(descriptors: Mapping[str, Descriptor], made: checked.Instrumented) -> dict[str, checked.ShadowRegion]:
@@ -169,9 +170,12 @@ class _CheckedLaunch(SingleLaunch):
     def _instrumented(self, left_out: frozenset[str]) -> tuple[checked.Instrumented, Compiled]:
         longest = max_iterations(queue_of(self.view).info)
         known, key = self.prepared.programs.checked, (left_out, self.proofs, longest)
-        if key not in known:
-            known[key] = checked.instrument(self.prepared.compiled, left_out, proofs=self.proofs, longest=longest)
-        return known[key]
+        found = known.get(key)
+        if found is None:
+            # Of the threads that check a kernel for the first time, all use what one of them has made.
+            made = checked.instrument(self.prepared.compiled, left_out, proofs=self.proofs, longest=longest)
+            found = known.setdefault(key, made)
+        return found
 
     def _executable(self, compiled: Compiled) -> Executable:
         target = self.prepared.target
