@@ -330,7 +330,10 @@ def _conversion(
     """How to store a number in a place of another type; ``variable`` is quoted, and could be of that type itself."""
     text = ctx.text(node)
     if kind == BOOL:
-        return f"write the comparison: `{statement}{text} != 0`"
+        compared = f"({text})" if isinstance(node, (ast.BoolOp, ast.IfExp)) else text
+        write = f"write the comparison: `{statement}{compared} != 0`"
+        name = variable.strip("`")
+        return f"start with an integer: `{name} = 0`, or `int(...)` of a condition; or {write}" if variable else write
     wider = f"start with a float: `{variable.strip('`')} = 0.0`"
     if isinstance(found, Constant):
         return wider if variable else "use a whole number, or elements of float32"
