@@ -267,3 +267,37 @@ def test_tuples_are_defaults_of_nested_functions(accelerator_view):
     amp.parallel_for_each(accelerator_view, values.extent, tuples_as_defaults, values)
     k = np.arange(5)
     assert np.asarray(values).tolist() == (11 + k * 5 + (k + 10) + 4 + (k + 10) + 2 + 1).tolist()
+
+
+@amp.kernel
+def functions_in_a_loop_with_else(i, out):
+    total = i[0]
+    for step in amp.static_range(3):
+        for _ in range(2):
+            if total > 20:
+                break
+
+            def more(x):
+                return x + step  # noqa: B023
+
+            twice = lambda x: more(x) * 2  # noqa: E731
+            total = twice(total)
+        else:
+            total += 1
+    out[i] = total
+
+
+def test_unrolled_loops_with_else_define_the_same_functions_again(accelerator_view):
+    out = amp.array_view(np.zeros(6, np.int32))
+    amp.parallel_for_each(accelerator_view, out.extent, functions_in_a_loop_with_else, out)
+    expected = []
+    for total in range(6):
+        for step in range(3):
+            for _ in range(2):
+                if total > 20:
+                    break
+                total = (total + step) * 2
+            else:
+                total += 1
+        expected.append(total)
+    assert np.asarray(out).tolist() == expected

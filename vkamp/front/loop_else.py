@@ -47,7 +47,9 @@ def without_else(node: ast.For | ast.While, taken: Container[str]) -> tuple[list
 
     ``taken``: names that they must not use.
     """
-    loop = copy.deepcopy(node)
+    # Copies of an unrolled loop around it define the same functions.
+    functions = {id(n): n for n in ast.walk(node) if isinstance(n, (ast.FunctionDef, ast.Lambda))}
+    loop = copy.deepcopy(node, functions)
     orelse, loop.orelse = loop.orelse, []
     name = next(n for n in ("ended", *(f"ended_{k}" for k in range(2, 1000))) if n not in taken)
     marked = _MarkedBreaks(name)
