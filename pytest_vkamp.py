@@ -361,7 +361,8 @@ def accelerator(request: pytest.FixtureRequest) -> amp.accelerator:
     if not hasattr(request, "param"):
         pytest.fail(
             "the fixture accelerator must be an argument of the test or of its fixtures: "
-            "request.getfixturevalue comes too late to run the test on each accelerator",
+            "request.getfixturevalue comes too late to run the test on each accelerator\n"
+            "(and pytest runs a method of a unittest.TestCase only once)",
             pytrace=False,
         )
     return amp.accelerator(request.param)

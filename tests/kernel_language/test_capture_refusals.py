@@ -46,6 +46,7 @@ def test_host_accesses_are_refused(accelerator_view):
         r"wait\(\) of": [accelerator_view.wait],
         r"create_marker\(\) of": [accelerator_view.create_marker],
         r"amp.check\(\)": [lambda: amp.check(array.extent, scale, array, 2)],
+        r"amp.stream\(\)": [lambda: amp.stream(scale, amp.extent(4), (np.zeros(4, np.int32), 2))],
     }
     with amp.capture(accelerator_view) as graph:
         for what, each in actions.items():

@@ -199,6 +199,20 @@ def test_an_accelerator_asked_for_too_late(project):
     ) in made.text
 
 
+def test_an_accelerator_of_a_test_case(project):
+    body = """
+import unittest
+
+@pytest.fixture(autouse=True)
+def each(accelerator): pass
+
+class Test(unittest.TestCase):
+    def test_one(self): pass
+"""
+    made = project(body).run()
+    assert made.code == 1 and "pytest runs a method of a unittest.TestCase only once" in made.text
+
+
 # -- marks ---------------------------------------------------------------------------------------------------------
 
 MARKED = """

@@ -19,6 +19,7 @@ import numpy as np
 from vkamp.dispatch import block_uses, parallel_for_each
 from vkamp.errors import AmpError, InvalidComputeDomainError
 from vkamp.lang.arrays import array
+from vkamp.lang.capturing import refuse
 from vkamp.lang.container import Container, is_integer
 from vkamp.lang.device_elements import element_of
 from vkamp.lang.dtypes import element_dtype
@@ -86,6 +87,7 @@ def stream(
     """
     if not isinstance(kernel, KernelFunction):
         raise TypeError(f"stream takes a kernel first, got {type(kernel).__name__}: stream(kernel, domain, views)")
+    refuse("amp.stream()")
     location = default_location() if accelerator_view is None else accelerator_view
     cut = _Cut.of(domain, halo)
     values, at = _arguments(kernel, views, start)
