@@ -223,11 +223,15 @@ def test_arguments_of_other_kinds(accelerator_view):
         (lambda: alg.transform(lambda x, y: x + y, a, 3), r"not int: .*lazy.constant\(number, extent\)$"),
         (lambda: alg.repeat(a, a / 2), "^lengths are integers, not float64$"),
         (lambda: alg.topk(a, "2"), "'str' object cannot be interpreted as an integer"),
+        (lambda: alg.sort(a, bits=4), "^bits is a pair, the first bit and the one after the last, not 4$"),
+        (lambda: alg.arange(3, 0.5, dtype=np.int32), "^0.5 is not an element of type int32$"),
+        (lambda: alg.arange(3, step=0.5, dtype=np.int64), "^0.5 is not an element of type int64$"),
         (lambda: alg.fill(a, None), "^fill takes a number, vector or struct, not None$"),
         (lambda: alg.histogram(a, 3, (1,)), r"^range is a tuple of two numbers, not \(1,\)$"),
     ):  # fmt: skip
         with pytest.raises(TypeError, match=message):
             call()
+    assert np.asarray(alg.arange(3, 2.0, 3.0, dtype=np.uint8)).tolist() == [2, 5, 8]
     places = np.zeros(2, np.float32)
     np.asarray(alg.topk(a, 2, out=(None, places))[1])
     assert places.tolist() == [3, 2]

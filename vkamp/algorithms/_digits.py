@@ -203,6 +203,8 @@ def digits_of(source: lazy.Lazy, descending: bool, bits: tuple[int, int] | None 
 def _checked(bits: tuple[int, int], dtype: np.dtype[Any]) -> tuple[int, int]:
     if dtype.kind not in "iub":
         raise TypeError(f"bits= is for keys that are integers, not {dtype}")
+    if not isinstance(bits, (tuple, list)) or len(bits) != 2:
+        raise TypeError(f"bits is a pair, the first bit and the one after the last, not {bits!r}")
     first, end = bits
     if not 0 <= first <= end <= 8 * dtype.itemsize:
         raise ValueError(

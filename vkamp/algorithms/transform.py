@@ -244,6 +244,8 @@ def arange(
 ) -> Any:
     """``start + step * i`` for ``n`` elements (C++: ``iota``), computed in the type of the result."""
     kind = np.dtype(dtype) if dtype is not None else None if out is None else target(out).dtype
+    if kind is not None and kind.kind in "iu":
+        start, step = (value(each, kind) if isinstance(each, (float, np.floating)) else each for each in (start, step))
     if kind is not None and kind.kind in "iuf" and kind.itemsize == 8:
         start, step = (np.array(each).astype(kind) for each in (start, step))
     return computed(lazy.arange(n, start, step), out, accelerator_view, dtype)
