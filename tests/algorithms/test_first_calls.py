@@ -19,6 +19,7 @@ view = amp.accelerator(sys.argv[1]).default_view
 a = amp.array(np.arange(3000, dtype=np.int32), accelerator_view=view)
 found = alg.sum(a), alg.max(a), alg.scan(a), alg.unique_consecutive(a), alg.sort(a), alg.select(a, lambda x: x % 2 == 0)
 assert len(found[-1]) == 1500
+alg.minmax(a), alg.bincount(a), alg.histogram(a, 10)
 print("vkamp.pipeline.compiler" in sys.modules)
 """
 
