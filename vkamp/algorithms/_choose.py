@@ -90,7 +90,8 @@ def runs(view: amp.accelerator_view, n: int, longest: int = LONGEST_RUN, line: i
     # Rounding adds up to two lines. Longer lines leave less for it.
     count = max(least_threads(view), -(-n // max(longest - 2 * (line - 16), line)))
     # The processors get equal numbers of runs.
-    count = -(-count // _lanes(view)) * _lanes(view)
+    lanes = _lanes(view)
+    count = -(-count // lanes) * lanes
     # Whole lines of the caches, so that elements are loaded four at a time; an odd number of them, because the runs of
     # neighbouring lanes would otherwise evict each other's cache lines.
     length = (-(-n // (count * line)) | 1) * line

@@ -420,7 +420,7 @@ def dtype_of(source: Lazy) -> np.dtype[Any]:
         stored: np.dtype[Any] = source.values.dtype
         return stored
     if isinstance(source, (_Zip2, _Zip3)):
-        # As found below, but without the compiler, which would find the members of the struct.
+        # `result_type` would load the compiler for a struct.
         return np.dtype(source.pair)
     at = np.int32(0) if source.extent.rank == 1 else amp.index(*[0] * source.extent.rank)
     found: np.dtype[Any] = amp.result_type(value_of, source, at)

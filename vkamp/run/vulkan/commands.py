@@ -46,7 +46,7 @@ class DispatchWork(BoundDispatch[VulkanProgram, MemorySlot]):
 
     @property
     def is_for_host(self) -> bool:
-        """Whether the host may read what it writes, on a device with other memory of its own."""
+        """Whether it uses memory of a graphics card that the host may read without a copy."""
         return any(slot.block.kind == "visible" for slot in self.slots)
 
     @property

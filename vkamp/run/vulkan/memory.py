@@ -344,8 +344,10 @@ class BlockMemory:
         local, cached = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT
         visible = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT
         # This excludes memory that needs flushes, and memory that only some commands may use.
-        needed = 0 if kind == "device" else visible | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-        if kind in ("device", "visible"):
+        needed = visible | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        if kind == "device":
+            needed = local
+        elif kind == "visible":
             needed |= local
         unfit = vk.VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT | _PROTECTED | _UNCACHED_AMD
         weights: dict[Kind, list[tuple[int, bool]]] = {

@@ -309,7 +309,7 @@ class SharedBuffer:
 
     def __init__(self, sharing: Sharing, buffer: Buffer) -> None:
         self._sharing = sharing
-        self.storage = self._buffer = buffer
+        self.storage = buffer
         self.device = (CUDA, sharing.cuda.number)
         self.address = sharing.address(buffer.slot)
 
@@ -327,10 +327,10 @@ class SharedBuffer:
         """
         if stream == 0:
             raise BufferError("stream 0 is ambiguous: pass 1 for the legacy default stream, or 2 for the thread's")
-        lent = _Lent(self._buffer)
+        lent = _Lent(self.storage)
         if stream != -1:
             handle = DEFAULT_STREAM if stream is None else stream
-            queue, slot, sharing = self._buffer.queue, self._buffer.slot, self._sharing
+            queue, slot, sharing = self.storage.queue, self.storage.slot, self._sharing
             with queue.device.lock:
                 queue.submit()
                 sharing.begin(queue, slot, handle)  # type: ignore[arg-type]
@@ -339,7 +339,7 @@ class SharedBuffer:
 
     def follow(self) -> None:
         """Makes the buffer's queue wait for the work that the legacy default stream has."""
-        queue = self._buffer.queue
+        queue = self.storage.queue
         with queue.device.lock:
             queue.submit()
             self._sharing.wait_for(queue, [DEFAULT_STREAM])  # type: ignore[arg-type]
@@ -347,7 +347,7 @@ class SharedBuffer:
     def take(self, source: int, nbytes: int) -> None:
         """Copies bytes from an address of CUDA to the beginning of the buffer, after the work of the legacy default
         stream; waits for the end."""
-        queue = self._buffer.queue
+        queue = self.storage.queue
         queue.wait()
         try:
             self._sharing.cuda.copy(self.address, source, nbytes)
