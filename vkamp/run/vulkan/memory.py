@@ -17,8 +17,8 @@ from vkamp.run.vulkan.free_list import FreeList
 from vkamp.run.workarounds import has_quirk
 
 #: ``shared``: memory that kernels use and the host sees. ``device``: memory that kernels use and the host does not see.
-#: ``visible``: the device's own memory, which the host sees through the bus: it writes at the bus's speed, and reads
-#: slowly. ``upload`` and ``readback``: host memory for copies. ``host``: imported memory of the host.
+#: ``visible``: host-visible memory of the device, which the host writes fast and reads slowly. ``upload`` and
+#: ``readback``: host memory for copies. ``host``: imported memory of the host.
 Kind = Literal["shared", "device", "visible", "upload", "readback", "host"]
 #: The kinds that kernels use.
 _OF_KERNELS = ("shared", "device", "visible")
